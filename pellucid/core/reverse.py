@@ -573,9 +573,6 @@ def queue_callback(callback: Callable[[], Any]) -> None:
 
     Raises:
         RuntimeError: no backward is running.
-
-    Raises:
-        RuntimeError: none is.
     """
     if local.run is None:
         raise GraphError("Final callbacks can only be installed during backward pass.")

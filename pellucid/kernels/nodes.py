@@ -1,6 +1,6 @@
-"""The node of a recorded operation, and its result's tensor, as one native call: Python takes a
-microsecond to make them, fill their slots and find the line of the program, C's functions of Python
-a third of that.
+"""Creates the graph node of a recorded operation, and its result's tensor, in one native call.
+Python takes a microsecond to create them, fill their slots and find the program's line; Python's C
+functions take a third of that.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ..llvm.objects import WORD, Writer, module, named, places_of, works
 
 __all__ = ["recording"]
 
-MANY = 512  # nodes from which on native code makes them, where such code runs
+MANY = 512  # number of nodes after which native code creates them, if native code is in use
 _GIVEN = ("op", "params", "plan", "inputs", "saved", "guard", "total")
 _new = object.__new__
 
@@ -29,17 +29,20 @@ def recording(
     user_frame: Callable[[int], Any],
     put: Callable[[Callable[..., Any]], Any],
 ) -> Callable[..., Any]:
-    """A function that makes the node of an operation whose caller calls the function that calls it:
-    of a kind, with `_GIVEN`, the array and its write counter or None; the array's tensor. Where
-    there are several, the array is None: the node alone, without shape and dtype.
+    """Return a function that creates the node of an operation. It must be called by a function that
+    the operation's caller calls.
+
+    Its arguments are the node's kind, the values of `_GIVEN`, the result's array, and the array's
+    write counter or None. It returns the tensor of the array. If the operation has several results,
+    the array is None; then the node alone is returned, without shape and dtype.
 
     Args:
         node, tensor: the classes.
-        config: has `sources`, whether lines are looked for.
-        numbers: gives each node its number.
-        known: has for the names of files whether they are passed over.
-        user_frame: finds the frame of the program, so many frames up from its caller's.
-        put: takes the function that is to be called from now on.
+        config: the settings; its `sources` says whether to look for the program's line.
+        numbers: yields a number for each node.
+        known: maps file names to whether their frames are skipped.
+        user_frame: finds the program's frame, starting that many frames above its caller's.
+        put: receives the function to call from now on, once it is replaced by a native one.
     """
 
     def record(
@@ -126,7 +129,8 @@ def _text(places: dict[str, int]) -> str:
     none = named("None")
     count = len(_GIVEN) + 3
 
-    # Where the program is; nothing has been made before the last call that is handed on.
+    # Find the program's line first: nothing has been created that would have to be freed when the
+    # call is passed to Python.
     w.need(w.emit(f"icmp eq i64 %count, {count}"))
     kind, *given, r, version = (w.get(w.at("%args", k * WORD)) for k in range(count))
     w.set(at_code, none)

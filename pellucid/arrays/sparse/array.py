@@ -252,9 +252,6 @@ class SparseArray(Described):
 
         Raises:
             RuntimeError: a position is out of range.
-
-        Raises:
-            RuntimeError: they do not.
         """
         if "sound" not in self.known:
             (_check_coo if self.layout == "coo" else _check_compressed)(self)

@@ -37,10 +37,6 @@ def run_passes(program: Program, context: Context, passes: Sequence[Pass] = PASS
     Raises:
         VerificationError: a pass made a program that reads a value before it is computed, and
             `config.verify` is on.
-
-    Raises:
-        VerificationError: a pass made a program that reads what nothing has made, and
-            `config.verify` is on.
     """
     for each in passes:
         program = each(program, context)

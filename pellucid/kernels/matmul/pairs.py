@@ -63,7 +63,9 @@ _BF16 = np.dtype(ml_dtypes.bfloat16)
 
 @functools.cache
 def available() -> bool:
-    """Whether this processor has the instruction, and code is generated for registers of 512 bits."""
+    """Return whether this processor has the instruction, and code is generated for registers of 512
+    bits.
+    """
     if not target.available() or target.host().arch != "x86" or target.host().vector_bits != 512:
         return False
     return "+avx512bf16" in target.host().features.split(",")
@@ -73,12 +75,12 @@ def available() -> bool:
 
 
 def _emit_micro(module: Module, name: str, rows: int, vectors: int) -> None:
-    """A tile of `rows` times `valid` columns (at most `vectors` registers) of the result, over
-    `units` pairs of k.
+    """Emit the micro-kernel for a tile of `rows` times `valid` columns (at most `vectors`
+    registers) of the result, over `units` pairs of k.
 
-    a[k, i] lies at k * rows + i and b[k, j] at k * COLUMNS + j, in pairs. With flags FIRST | LAST,
-    and BIAS or not, the sums are rounded and stored; else the function FINISH puts them where they
-    belong: `sums` holds those of earlier passes, rows `between` floats apart.
+    a[k, i] is at k * rows + i and b[k, j] at k * COLUMNS + j, in pairs. With flags FIRST | LAST,
+    and optionally BIAS, the sums are rounded and stored. With other flags the function FINISH
+    stores them; `sums` has the sums of earlier passes, in rows `between` floats apart.
     """
     f = module.function(name, **MICRO)
     sums = [[f.var(SUMS, 0.0) for _ in range(vectors)] for _ in range(rows)]
@@ -109,7 +111,7 @@ def _emit_micro(module: Module, name: str, rows: int, vectors: int) -> None:
     masks = [f.tail_mask(f.valid - v * LANES, LANES) for v in range(vectors)]
 
     def straight() -> None:
-        # Negative zero is what leaves every number as it is.
+        # Negative zero is the neutral element: adding it changes no number.
         bias = [f.var(SUMS, -0.0) for _ in range(vectors)]
         with f.when((f.flags & BIAS).compare("ne", 0)):
             for v in range(vectors):
@@ -186,13 +188,13 @@ def method() -> Method:
 
 @functools.cache
 def _table(method: Method) -> ctypes.Array[ctypes.c_int64]:
-    """The addresses of the micro-kernels, by width and height."""
+    """Return the table of addresses of the micro-kernels, by width and height."""
     return (ctypes.c_int64 * (VECTORS * method.heights))()
 
 
 @functools.cache
 def _micro(method: Method, height: int, vectors: int) -> bool:
-    """See that a micro-kernel is in the table; whether it is. `height` counts groups of rows."""
+    """Compile a micro-kernel unless it is in the table; return whether it is there."""
     natives = _natives(method)
     if natives is None:
         return False
@@ -213,15 +215,15 @@ def _micro(method: Method, height: int, vectors: int) -> bool:
 
 
 def height_of(m: int) -> int:
-    """How high the panels of A are for VDPBF16PS, all but the last, as `Method.height`."""
+    """Return the height of the panels into which `m` rows of A are cut (the last may be lower)."""
     return -(-m // -(-m // ROWS))
 
 
 def ready(m: int, n: int) -> bool:
-    """Whether the micro-kernels for products of `m` rows and `n` columns are there; they are
-    compiled where they are not.
+    """Compile the micro-kernels for products of `m` rows and `n` columns if necessary; return
+    whether they are available.
 
-    Whoever calls the native function must have asked.
+    Must be called before the native function.
     """
     how = method()
     high = height_of(m) if how is PAIRS else how.rows
@@ -245,8 +247,8 @@ def _pack(
     units: SSAValue,
     kind: str = "pairs",
 ) -> None:
-    """Pack elements `across` apart within a step and `step` apart between steps; one of the two is
-    1.
+    """Emit the packing of elements `across` apart within a step and `step` apart between steps; one
+    of the two is 1.
     """
 
     by_step, by_row = ("copy", "transpose") if kind == "pairs" else ("transpose", "copy")
@@ -267,7 +269,7 @@ _JOB = (*_POINTERS, *"m n depth a_row a_step b_step b_column pitch between flags
 
 
 class _Job:
-    """The description of a block's work in memory, for the team."""
+    """Access to the description of a block's work in memory, which the team reads."""
 
     def __init__(self, f: Function, block: SSAValue) -> None:
         self.f, self.block = f, block
@@ -293,7 +295,7 @@ def _task(module: Module, name: str) -> tuple[Function, dict[str, SSAValue]]:
 def _pack_rows(
     how: Method, f: Function, job: dict[str, SSAValue], p: SSAValue, dst: SSAValue
 ) -> tuple[SSAValue, SSAValue]:
-    """Pack panel p of A; its first row and height."""
+    """Emit the packing of panel p of A, and return its first row and height."""
     top = p * job["height"]
     height = f.smaller(job["m"] - top, job["height"])
     _pack(
@@ -314,7 +316,7 @@ def _pack_rows(
 def _pack_columns(
     how: Method, f: Function, job: dict[str, SSAValue], j: SSAValue, dst: SSAValue
 ) -> None:
-    """Pack panel j of B."""
+    """Emit the packing of panel j of B."""
     first = j * COLUMNS
     valid = f.smaller(job["n"] - first, COLUMNS)
     b = f.at(job["b"], first * job["b_column"], "i16")
@@ -333,7 +335,7 @@ def _multiply(
     j: SSAValue,
     ahead: Any,
 ) -> None:
-    """A packed panel of A times a packed panel of B."""
+    """Emit the product of a packed panel of A and a packed panel of B."""
     first = j * COLUMNS
     valid = f.smaller(job["n"] - first, COLUMNS)
     which = ((valid + (LANES - 1)) / LANES - 1) * how.heights
@@ -359,12 +361,12 @@ def _ahead(
     count: int,
     other: SSAValue,
 ) -> Any:
-    """What the micro-kernels are to fetch while they multiply: of the next panel that is packed,
-    `part` of so many `parts`; where it begins, and how far apart the lines are.
+    """Return what a micro-kernel prefetches while it multiplies: `part` of `parts` of the next
+    panel to be packed, as the address where it begins and the distance between cache lines.
     """
     by_row = row.compare("eq", 1)
-    # Along k where the elements of a step lie side by side: every second step in each of two parts.
-    # Else lines of one row after the other.
+    # If the elements of a step are contiguous, prefetch along k: every second step in each of two
+    # parts. Otherwise prefetch the lines of one row after the other.
     start = f.select(by_row, step * part, row * part)
     apart = f.select(by_row, step * 2, f.const(2, "i64"))
     fetch = more & part.compare("slt", f.select(by_row, f.const(2, "i64"), f.const(count, "i64")))
@@ -379,7 +381,7 @@ def _emit_tasks(module: Module, how: Method) -> None:
             packing(how, f, job, p, f.at(job["packed"], p * how.units(job["depth"]) * width))
         f.ret()
 
-    # Panels of B, each packed here, times a block of A.
+    # Panels of B, each packed by its task, times a block of A.
     f, job = _task(module, "pairs.columns")
     units = how.units(job["depth"])
     buffer = f.buffer("float", DEPTH * COLUMNS)
@@ -400,7 +402,7 @@ def _emit_tasks(module: Module, how: Method) -> None:
         tiles.end(f)
     f.ret()
 
-    # Panels of A, each packed here, times a block of B.
+    # Panels of A, each packed by its task, times a block of B.
     f, job = _task(module, "pairs.rows")
     units = how.units(job["depth"])
     buffer = f.buffer("float", DEPTH * how.rows)
@@ -421,8 +423,8 @@ def _emit_tasks(module: Module, how: Method) -> None:
 
 
 def _emit_gemm(module: Module, how: Method) -> None:
-    """One product: out[m, n] = a[m, depth] @ b[depth, n]; the team shares the packing of an operand
-    and the panels of the other one.
+    """Emit one product, out[m, n] = a[m, depth] @ b[depth, n]. The team shares the packing of one
+    operand and the panels of the other.
     """
     sizes = "m n depth a_row a_step b_step b_column pitch epilogue".split()
     pointers = dict.fromkeys(("team", "a", "b", "out", "bias", "packed"), "ptr")
@@ -505,7 +507,7 @@ def _build(how: Method) -> str:
 
 @functools.cache
 def _natives(how: Method) -> dict[str, int] | None:
-    """The addresses of the driver's functions."""
+    """Return the addresses of the driver's functions; None if they are not available."""
     if not (tiles.available() if how is TILES else available()):
         return None
     jit.define(how.table, ctypes.addressof(_table(how)))
@@ -514,10 +516,11 @@ def _natives(how: Method) -> dict[str, int] | None:
 
 
 def gemm_address() -> int | None:
-    """The native `gemm(team, a, b, out, bias, packed, m, n, depth, a_row, a_step, b_step, b_column,
-    pitch, flags)`.
+    """Return the address of the native `gemm(team, a, b, out, bias, packed, m, n, depth, a_row,
+    a_step, b_step, b_column, pitch, flags)`; None if it is not available.
 
-    As that of `call`, but strides count bfloat16 numbers. `ready(m, n)` must have been true.
+    It is like that of `call`, but strides count bfloat16 numbers. `ready(m, n)` must have returned
+    True.
     """
     natives = _natives(method())
     return None if natives is None else natives["pairs.gemm"]
@@ -526,7 +529,7 @@ def gemm_address() -> int | None:
 @functools.cache
 def _gufuncs(how: Method) -> dict[str, np.ufunc] | None:
     natives = _natives(how)
-    # The words of bfloat16 numbers, which NumPy knows as uint16.
+    # bfloat16 numbers as 16-bit words, since NumPy's gufuncs know no such dtype.
     return None if natives is None else call.make_gufuncs(natives["pairs.loop"], 4, _EPILOGUES)
 
 
@@ -534,8 +537,8 @@ _EPILOGUES = {**call.EPILOGUES, "added": ADDED}
 
 
 def serves(m: int, k: int, n: int) -> bool:
-    """Whether a product is worth it: packing costs some microseconds, and few rows leave most of it
-    unused.
+    """Return whether a product is large enough: packing costs some microseconds, and few rows leave
+    most of a tile unused.
     """
     return n >= 8 and k >= 8 and m * k * n >= 1 << 14 and (m >= 4 or m * k * n >= 1 << 17)
 
@@ -546,17 +549,17 @@ def _readable(x: Any) -> bool:
 
 
 def _words(x: Any) -> Any:
-    """The matrix (or matrices) as words of 16 bits that the kernel can read; a copy where the
-    layout is another one.
+    """Return the matrix (or matrices) as 16-bit words that the kernel can read; it is copied if its
+    layout is not supported.
     """
     return (x if _readable(x) else np.ascontiguousarray(x)).view(np.uint16)
 
 
 def multiply(a: Any, b: Any) -> Any:
-    """`a @ b` of bfloat16 matrices or stacks of them, rounded once; None where callers are better
-    off with float32, or left alone.
+    """Return `a @ b` of bfloat16 matrices or stacks of them, rounded once; None if another way is
+    faster or the operands are not supported.
 
-    Strides may be any; a matrix in which neither rows nor columns lie without gaps is copied.
+    Any strides are allowed; a matrix in which neither rows nor columns are contiguous is copied.
     """
     if (
         a.ndim < 2
@@ -575,8 +578,8 @@ def multiply(a: Any, b: Any) -> Any:
 
 
 def linear(x: Any, weight: Any, bias: Any = None) -> Any:
-    """`x @ weight.T + bias` of bfloat16, rounded once after the bias; None where `multiply` gives
-    None.
+    """Return `x @ weight.T + bias` of bfloat16, rounded once after the bias; None if `multiply`
+    returns None.
     """
     if (
         x.dtype != _BF16
@@ -603,8 +606,8 @@ def linear(x: Any, weight: Any, bias: Any = None) -> Any:
 
 
 def added(c: Any, a: Any, b: Any) -> Any:
-    """`c + a @ b` of bfloat16 matrices, c broadcast, rounded once; None where `multiply` gives
-    None.
+    """Return `c + a @ b` of bfloat16 matrices, where c is broadcast, rounded once; None if
+    `multiply` returns None.
     """
     if a.dtype != _BF16 or b.dtype != _BF16 or c.dtype != _BF16 or a.ndim != 2 or b.ndim != 2:
         return None
@@ -618,5 +621,5 @@ def added(c: Any, a: Any, b: Any) -> Any:
         return None
     out = np.empty((m, n), np.uint16)
     out[...] = c.view(np.uint16)
-    made["added"](_words(a), _words(b), out)  # new memory, in order: nothing is copied on the way
+    made["added"](_words(a), _words(b), out)  # new memory in C order, so NumPy makes no copy
     return out.view(_BF16)

@@ -1,4 +1,6 @@
-"""A batch of matrix products in a schedule: who computes it, and the code of small ones."""
+"""Batches of matrix products in compiled programs: the choice of who computes them, and the code of
+small ones.
+"""
 
 from __future__ import annotations
 
@@ -14,11 +16,11 @@ from . import pairs
 
 @dataclass(frozen=True)
 class Product:
-    """A batch of matrix products: `out[m, n] = a[m, k] @ b[k, n]`, strides in elements; `batch` are
-    (count, strides of a, b, out).
+    """A batch of matrix products `out[m, n] = a[m, k] @ b[k, n]`, with strides in elements; each
+    entry of `batch` is (count, strides of a, b, out).
 
-    The generated kernel computes in float32; float64 (`ctype` "double") is left to BLAS, or small.
-    bfloat16 ("bfloat") is for processors that multiply it.
+    The generated kernel computes in float32. float64 (`ctype` "double") is computed by BLAS or as a
+    small product. bfloat16 ("bfloat") needs a processor that multiplies it.
     """
 
     m: int
@@ -32,8 +34,8 @@ class Product:
     ctype: str = "float"
 
     def served(self) -> str | None:
-        """Who computes it: "gemm" (generated), "pairs" (generated, bfloat16), "blas" (NumPy's),
-        "small" or nobody.
+        """Return who computes it: "gemm" (generated), "pairs" (generated, bfloat16), "blas"
+        (NumPy's), "small", or None if nothing can.
         """
         if min(self.m, self.n, self.k) < 1 or self.pitch < self.n:
             return None
@@ -45,7 +47,8 @@ class Product:
                 else None
             )
         work = self.m * self.n * self.k
-        # Narrow ones too, where the work repays packing: measured against the two others.
+        # The generated kernel also computes narrow products with enough work for packing, as
+        # measured against the two others.
         narrow = self.m >= 3 and self.n >= 8 and self.k >= 16 and work >= 1 << 17
         large = (
             self.m >= 2 and self.n >= 8 and work >= matmul.LARGE and (self.m >= 4 or self.n >= 512)
@@ -61,8 +64,8 @@ class Product:
 
 
 def _rows_apart(strides: tuple[int, int], shape: tuple[int, int]) -> bool:
-    """Whether the rows of a matrix, or its columns, lie side by side without overlap, which BLAS
-    wants.
+    """Return whether the rows of a matrix, or its columns, are contiguous and do not overlap, as
+    BLAS requires.
     """
     (row, column), (rows, columns) = strides, shape
     return column == 1 and row >= columns or row == 1 and column >= rows
@@ -70,8 +73,8 @@ def _rows_apart(strides: tuple[int, int], shape: tuple[int, int]) -> bool:
 
 @functools.cache
 def blas_address(ctype: str = "float") -> int | None:
-    """The address of `cblas_sgemm`, or `dgemm`, with 64-bit integers in the BLAS that NumPy brings;
-    None where it has another one.
+    """Return the address of `cblas_sgemm`, or `cblas_dgemm`, with 64-bit integers in the BLAS that
+    NumPy brings; None if NumPy has another BLAS.
     """
     from numpy._core import _multiarray_umath as umath
 
@@ -85,8 +88,8 @@ def blas_address(ctype: str = "float") -> int | None:
 
 # ---- small products -------------------------------------------------------------------------------
 def emit_small(module: Module, name: str, p: Product, biased: bool) -> None:
-    """A product too small for the blocked kernel: rows of a times columns of b in registers, all
-    strides known.
+    """Emit a product too small for the blocked kernel: rows of a times columns of b in registers,
+    with constant strides.
     """
     f = module.function(name, internal=True, a="ptr", b="ptr", out="ptr", bias="ptr")
     lanes = target.host().lanes(p.ctype)
@@ -99,7 +102,9 @@ def emit_small(module: Module, name: str, p: Product, biased: bool) -> None:
 
 
 def _by_columns(f: Function, p: Product, biased: bool, width: int) -> None:
-    """b's rows are contiguous: vectors of columns, one accumulator each for up to four rows of a."""
+    """Emit the product for contiguous rows of b: vectors of columns, with an accumulator for each
+    of up to four rows of a.
+    """
     kind = vector(p.ctype, width)
     for start in range(0, p.n, width):
         mask = f.tail_mask(f.const(p.n - start, "i64"), width) if p.n - start < width else None
@@ -134,8 +139,8 @@ def _by_columns(f: Function, p: Product, biased: bool, width: int) -> None:
 
 
 def _by_terms(f: Function, p: Product, biased: bool, lanes: int) -> None:
-    """b's columns are contiguous or nothing is: a dot product each, in vectors of terms where both
-    run along them.
+    """Emit the product for other layouts of b: a dot product for each element, in vectors of terms
+    if both operands are contiguous along them.
     """
     together = p.a[1] == 1 and p.b[0] == 1
     width = min(lanes, 1 << max(p.k - 1, 0).bit_length()) if together else 1

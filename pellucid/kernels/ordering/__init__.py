@@ -1,4 +1,5 @@
-"""Sorting, selecting, searching, running sums."""
+"""Sorting, selection, search and running sums."""
 
-# As many are sorted by insertion, as in PyTorch, which keeps equals in their order.
+# Up to this many elements are sorted by insertion, as in PyTorch, so that equal ones keep their
+# order.
 FEW = 16

@@ -1,4 +1,4 @@
-"""Sorting, extremes with their places, and running sums in a schedule."""
+"""Lowerings of sorting, extremes with their positions, and running sums."""
 
 from __future__ import annotations
 
@@ -28,7 +28,9 @@ from . import order, scan, search, select
 
 
 def _serves(x: Any, *out: Any) -> bool:
-    """Whether these are a value with dimensions that has kernels, and results in order."""
+    """Return whether `x` is a value with dimensions for which there are kernels, and the results
+    are contiguous.
+    """
     good = (
         isinstance(x, Value)
         and x.dtype in order.KINDS
@@ -44,8 +46,8 @@ def _serves(x: Any, *out: Any) -> bool:
 
 
 def _in_memory(dim: int, *values: Any) -> tuple[Any, ...]:
-    """The dimension, and the values, with the dimensions in the order in which the first result
-    lies in memory: lines along a dimension are the same in any order of the others.
+    """Return the dimension and the values, with dimensions permuted so that the first result is in
+    C order. Lines along a dimension do not depend on the order of the other dimensions.
     """
     out = values[1]
     if out.contiguous or not isinstance(values[0], Value):
@@ -62,7 +64,9 @@ def _in_memory(dim: int, *values: Any) -> tuple[Any, ...]:
 
 
 def _ordered(i: Instruction, ex: LoweringContext, dim: int, k: int, largest: bool) -> Native | str:
-    """The first `k` in order, with their places: by selection where they are few, else by sorting."""
+    """Lower the first `k` elements in order, with their positions: by selection if they are few,
+    else by sorting.
+    """
     dim, x, values, index = _in_memory(dim % len(i.inputs[0].shape), i.inputs[0], *i.outputs)
     how = i.params["how"]
     few = 0 < k <= order.MOST and i.op != "sort" and how != "top unordered"
@@ -85,7 +89,8 @@ def _ordered(i: Instruction, ex: LoweringContext, dim: int, k: int, largest: boo
             function, ["team", *arrays, *sizes, count, grain], f"{i.op} of {count} lines of {n}"
         )
         for v, made in zip((values, index), results, strict=True):
-            if not v.contiguous:  # a copy of two-byte floats lies in order, the places do not
+            # a converted copy of two-byte floats is contiguous, the positions may not be
+            if not v.contiguous:
                 read, write = Access(v.dtype, row_major(v.shape, 1)), Access(v.dtype, steps(v))
                 copied(schedule, v.shape, made, read, ex.place(v, schedule), write)
 
@@ -93,7 +98,7 @@ def _ordered(i: Instruction, ex: LoweringContext, dim: int, k: int, largest: boo
 
 
 def sort(i: Instruction, ex: LoweringContext) -> Native | str:
-    """All in order."""
+    """Lower a sort."""
     x = i.inputs[0]
     if not isinstance(x, Value) or not x.shape:
         return OTHER
@@ -101,7 +106,7 @@ def sort(i: Instruction, ex: LoweringContext) -> Native | str:
 
 
 def topk(i: Instruction, ex: LoweringContext) -> Native | str:
-    """The first few."""
+    """Lower the selection of the first few in order."""
     x = i.inputs[0]
     if not isinstance(x, Value) or not x.shape:
         return OTHER
@@ -109,8 +114,8 @@ def topk(i: Instruction, ex: LoweringContext) -> Native | str:
 
 
 def kth(i: Instruction, ex: LoweringContext) -> Native | str:
-    """The k-th in order along a dimension: the last of the first k, arranged as far as PyTorch
-    does.
+    """Lower the selection of the k-th element along a dimension: the last of the first k, in the
+    order in which PyTorch arranges them.
     """
     x, k = i.inputs[0], i.params["k"]
     if not isinstance(x, Value) or not x.shape or not _serves(x, *i.outputs):
@@ -138,7 +143,7 @@ def kth(i: Instruction, ex: LoweringContext) -> Native | str:
 
 
 def extreme(i: Instruction, ex: LoweringContext) -> Native | str:
-    """max, min, argmax and argmin along a dimension, or argmax of all."""
+    """Lower max, min, argmax and argmin along a dimension, or argmax and argmin of all elements."""
     x, dim, largest = i.inputs[0], i.params["dim"], "max" in i.op
     if not _serves(x, *i.outputs):
         return OTHER
@@ -172,8 +177,8 @@ def extreme(i: Instruction, ex: LoweringContext) -> Native | str:
 
 
 def chosen(i: Instruction, ex: LoweringContext) -> Native | str:
-    """median and nanmedian along a dimension; the medians of all elements, whose place
-    nobody wants.
+    """Lower median and nanmedian along a dimension, or of all elements, whose position is not
+    needed.
     """
     x, values, name = i.inputs[0], i.outputs[0], i.op.removesuffix("_all")
     function = select.native(x.dtype) if isinstance(x, Value) else None
@@ -205,7 +210,7 @@ def chosen(i: Instruction, ex: LoweringContext) -> Native | str:
 
 
 def places(i: Instruction, ex: LoweringContext) -> Native | str:
-    """searchsorted and bucketize."""
+    """Lower searchsorted and bucketize."""
     sequences, values, right, *_ = map(value_of, i.params["args"])
     out = i.record[1][0]
     if not all(
@@ -237,12 +242,12 @@ def places(i: Instruction, ex: LoweringContext) -> Native | str:
 
 
 def running(i: Instruction, ex: LoweringContext) -> Native | str:
-    """Running sums and products."""
+    """Lower running sums and products."""
     return _running(i, ex, i.op, [i.inputs[0]], i.params["dim"])
 
 
 def cumprod_vjp(i: Instruction, ex: LoweringContext) -> Native | str:
-    """The gradient of running products."""
+    """Lower the gradient of running products."""
     x, made = (value_of(v) for v in i.params["s"][:2])
     return _running(
         i, ex, "cumprod_backward", [x, made, value_of(i.params["g"])], i.params["params"]["dim"]
@@ -278,7 +283,7 @@ def _running(
 
 
 def running_extreme(i: Instruction, ex: LoweringContext) -> Native | str:
-    """Running extremes and their places."""
+    """Lower running extremes with their positions."""
     x, dim = i.inputs[0], i.params["dim"]
     if not (served(x, *i.outputs) and x.shape and x.size and all(v.contiguous for v in i.outputs)):
         return OTHER

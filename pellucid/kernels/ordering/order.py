@@ -1,11 +1,11 @@
-"""Sorting, the first few in order, and extremes with their places, along one dimension of float32,
-float64, int32 and int64.
+"""Sorting, the first few in order, and extremes with their positions, along one dimension of
+float32, float64, int32 and int64.
 
-An element and its place become one number of twice the bits: a whole number that is ordered as the
-elements are, then the place. Such numbers are all different, so the least of them is the first of
-equals, and any way of sorting keeps equals in their order. NaN comes last in ascending order and
-first in descending order, and is both the largest and the smallest element. A line with
-equals whose order is to be PyTorch's is arranged once more, as `unstable` does it.
+An element and its position are combined to one number with twice the bits: an integer that is
+ordered as the elements are, followed by the position. Such numbers are all different, so the least
+of them is the first of equal elements, and any sorting method is stable. NaN comes last in
+ascending order and first in descending order, and is both the largest and the smallest element. If
+equal elements must be in PyTorch's order, a line that has some is arranged again by `unstable`.
 
     >>> made = first(np.array([[3.0, 5.0, 5.0]], np.float32), 1, 2, largest=True)
     >>> made is None or [a.tolist() for a in made] == [[[5.0, 5.0]], [[1, 2]]]
@@ -29,7 +29,7 @@ __all__ = ["KINDS", "MOST", "extreme", "first", "native", "numbers", "scratch", 
 
 
 class KeyType(NamedTuple):
-    """What one dtype is in registers."""
+    """The LLVM types of the elements of one dtype."""
 
     ctype: str
 
@@ -50,24 +50,25 @@ class KeyType(NamedTuple):
 
     @property
     def item(self) -> str:
-        """A key with a place."""
+        """The LLVM type of a key combined with a position."""
         return f"i{2 * self.bits}"
 
     @property
     def width(self) -> int:
-        """Lanes of a vector of the processor."""
+        """The number of lanes of a vector register."""
         return target.host().lanes("double" if self.bits == 64 else "float")
 
     def better(self, largest: bool) -> str:
-        """How a better element compares; true where one is NaN, too."""
+        """Return the LLVM predicate for a better element, which is also true if one of them is NaN."""
         return ("u" if self.floating else "s") + ("gt" if largest else "lt")
 
 
 KINDS = types_of("float32 float64 int32 int64")
-LONG = 4096  # elements of a line, of which the first ones are not found by sorting all
-MOST = 64  # of the first few: more are sorted
-RUN = 8  # elements that are sorted in registers
-# Batcher's odd-even merges: pairs to put in order, one after the other.
+# number of elements of a line from which on the first ones are not found by sorting all
+LONG = 4096
+MOST = 64  # largest number of first elements found by selection; for more, the line is sorted
+RUN = 8  # number of elements that are sorted in registers
+# Batcher's odd-even merge sort: pairs to compare and exchange, one after the other.
 NETWORK = (
     (0, 1),
     (2, 3),
@@ -89,7 +90,7 @@ NETWORK = (
     (3, 4),
     (5, 6),
 )
-GRAIN = 8192  # elements a chunk
+GRAIN = 8192  # elements per chunk
 
 
 _PARAMS = {
@@ -109,8 +110,8 @@ _PARAMS = {
 def _packed(
     f: Function, kind: KeyType, x: SSAValue, place: SSAValue, flip: SSAValue, nan: SSAValue
 ) -> SSAValue:
-    """An element and its place as one number; `flip` is -1 for descending order, and `nan` where
-    NaN stands first, else 0.
+    """Combine an element and its position to one number. `flip` is -1 for descending order, and
+    `nan` is -1 if NaN comes first; else they are 0.
     """
     key = x
     if kind.floating:
@@ -125,12 +126,12 @@ def _packed(
 
 
 def _place(f: Function, kind: KeyType, items: SSAValue, j: SSAValue) -> SSAValue:
-    """The place in an item."""
+    """Load the position from an item."""
     return f.trunc(f.load(kind.item, items, j), "i64") & 0xFFFFFFFF
 
 
 def _insert(f: Function, kind: str, items: SSAValue, count: SSAValue, item: SSAValue) -> None:
-    """Put an item to its place among `count` sorted ones, with room for one more."""
+    """Insert an item among `count` sorted ones, which have space for one more."""
     at = f.var("i64", count)
     with f.loop_while() as go_on:
         here = at.get()
@@ -142,12 +143,14 @@ def _insert(f: Function, kind: str, items: SSAValue, count: SSAValue, item: SSAV
 
 
 def _lines(f: Function, line: SSAValue, length: SSAValue) -> SSAValue:
-    """Where a line of an array (outer, length, inner) begins."""
+    """Return where a line of an array (outer, length, inner) begins."""
     return line // f.inner * length * f.inner + line % f.inner
 
 
 def _equal(f: Function, kind: KeyType, items: SSAValue, count: SSAValue) -> SSAValue:
-    """Whether there are equals among sorted items, and the line is to be arranged once more."""
+    """Return whether there are equal elements among sorted items, and the line must be arranged
+    again.
+    """
     found = f.var("i1", 0)
     with f.when(f.how.compare("ne", unstable.STABLE)), f.loop(1, count) as j:
         a, b = f.load(kind.item, items, j - 1), f.load(kind.item, items, j)
@@ -156,7 +159,7 @@ def _equal(f: Function, kind: KeyType, items: SSAValue, count: SSAValue) -> SSAV
 
 
 def _arranged(f: Function, kind: KeyType, line: SSAValue, room: SSAValue) -> None:
-    """The items of a line in PyTorch's order."""
+    """Emit the arrangement of a line's items in PyTorch's order."""
     base = _lines(f, line, f.length)
 
     def item(place: SSAValue) -> SSAValue:
@@ -164,7 +167,7 @@ def _arranged(f: Function, kind: KeyType, line: SSAValue, room: SSAValue) -> Non
             f, kind, f.load(kind.ctype, f.x, base + place * f.inner), place, f.flip, f.nan
         )
 
-    # A heap needs room for what is in it alone.
+    # A heap only needs memory for its own items.
     top = f.how.compare("eq", unstable.TOP) | f.how.compare("eq", unstable.UNORDERED)
     heap = top & (f.k * unstable.PARTIAL).compare("sle", f.length)
     with f.loop(0, f.select(heap, f.k, f.length)) as place:
@@ -189,7 +192,7 @@ def _arranged(f: Function, kind: KeyType, line: SSAValue, room: SSAValue) -> Non
 def _deliver(
     f: Function, kind: KeyType, items: SSAValue, count: SSAValue, base: SSAValue, to: SSAValue
 ) -> None:
-    """Elements and places of sorted items."""
+    """Emit stores of the elements and positions of sorted items."""
     with f.loop(0, count) as j:
         place = _place(f, kind, items, j)
         f.store(f.load(kind.ctype, f.x, base + place * f.inner), f.values, to + j * f.inner)
@@ -203,14 +206,14 @@ def _emit_first(module: Module, name: str, own: KeyType, largest: bool) -> None:
     kind = vector(own.ctype, width)
     items = f.buffer(own.item, MOST + 2)
     room = f.at(f.scratch, f.thread * f.length * 2, own.item)
-    # One more than is asked for, to see whether the last one has equals that are left out.
+    # Find one more than requested, to know whether elements equal to the last one are left out.
     many = f.smaller(
         f.k + f.select(f.how.compare("eq", unstable.STABLE), f.const(0, "i64"), 1), f.length
     )
     with f.loop(f.begin, f.end) as line:
         base, to = _lines(f, line, f.length), _lines(f, line, f.k)
         have = f.var("i64", 0)
-        bound = f.var(own.ctype, 0)  # the worst of those that were found
+        bound = f.var(own.ctype, 0)  # the worst of the elements found so far
 
         def offer(place: SSAValue) -> None:
             x = f.load(own.ctype, f.x, base + place * f.inner)
@@ -229,7 +232,7 @@ def _emit_first(module: Module, name: str, own: KeyType, largest: bool) -> None:
         start = f.var("i64", many)
         with f.loop(0, start.get()) as place:
             offer(place)
-        # Rows in memory: vectors without an element that is better are passed over.
+        # Contiguous lines: vectors without a better element are skipped.
         with f.when(f.inner.compare("eq", 1)), f.loop_while() as go_on:
             at = start.get()
             go_on((at + width).compare("sle", f.length))
@@ -263,11 +266,11 @@ def _emit_sort(module: Module, name: str, own: KeyType) -> None:
                 f, own, f.load(own.ctype, f.x, base + place * f.inner), place, f.flip, f.nan
             )
 
-        # that the line is arranged as PyTorch does it: for a few of many that is faster than sorting
+        # Arrange the line directly as PyTorch does, which for a few of many is faster than sorting.
         few_of_many = (f.k * 8).compare("sle", f.length) | f.length.compare("sge", LONG)
         few_of_many = few_of_many & f.how.compare("eq", unstable.TOP)
         known = f.var("i1", f.how.compare("sge", unstable.UNORDERED) | few_of_many)
-        # Nothing is sorted then.
+        # In that case nothing is sorted.
         end = f.select(known.get(), f.const(0, "i64"), f.length)
         whole = end - end % RUN
         with f.loop(0, whole, RUN) as run:
@@ -313,8 +316,8 @@ def _merge(
     middle: SSAValue,
     end: SSAValue,
 ) -> None:
-    """Two sorted runs to one. Those of one length are merged from both ends at once: neither end
-    comes to the end of a run before it is done.
+    """Emit the merge of two sorted runs. Runs of equal length are merged from both ends at once,
+    since neither end can exhaust a run before the merge is complete.
     """
     i, j = f.var("i64", left), f.var("i64", middle)
 
@@ -352,7 +355,7 @@ def _merge(
 
 
 def _emit_across(module: Module, name: str, own: KeyType, largest: bool) -> None:
-    """The extreme of each column of (outer, length, inner), vectors running along `inner`."""
+    """Emit the extreme of each column of (outer, length, inner), with vectors along `inner`."""
     f = threads.parallel_export(
         module, name, {"x": "ptr", "values": "ptr", "index": "ptr", "length": "i64", "inner": "i64"}
     )
@@ -404,8 +407,8 @@ _lib = jit.NativeLibrary(
 
 
 def native(name: str, dtype: str = "float32") -> int | None:
-    """The address of `largest`, `smallest`, their forms across, or `sort`; None for other dtypes,
-    and where it cannot be compiled.
+    """Return the address of `largest`, `smallest`, their `_across` forms, or `sort`; None for other
+    dtypes, or if it cannot be compiled.
     """
     function = getattr(_lib, f"{name}.{dtype}") if dtype in KINDS else None
     return None if function is None else jit.address(function)
@@ -417,28 +420,31 @@ _NUMBERS = {way: k for k, way in enumerate(unstable.WAYS)}
 def numbers(
     n: int, k: int, inner: int, largest: bool, extreme: bool, how: str = "stable"
 ) -> tuple[int, ...]:
-    """Arguments of the kernels: sizes, the order, where NaN stands (`extreme`: first, as the
-    smallest element too), and the order of equals, which few of them have by themselves.
+    """Return arguments of the kernels: sizes, the order, the position of NaN (with `extreme` it
+    comes first, also for the smallest element), and the order of equal elements, which for few
+    elements is always stable.
     """
     number = unstable.STABLE if how == "sort" and n <= FEW else _NUMBERS[how]
     return n, k, inner, -1 if largest else 0, -1 if largest or extreme else 0, number
 
 
 def scratch(n: int, team: int, itemsize: int = 4) -> int:
-    """Bytes of working memory that `sort` needs for so many threads, for elements of so many bytes."""
+    """Return the bytes of working memory that `sort` needs for `team` threads and elements of
+    `itemsize` bytes.
+    """
     return 4 * itemsize * n * team
 
 
 def lines(shape: Sequence[int], dim: int) -> tuple[int, int, int]:
-    """How many lines an array has along a dimension, how many make a chunk, and how many lie side
-    by side.
+    """Return the number of lines of an array along a dimension, the number of lines per chunk, and
+    the number of adjacent lines (the product of the dimensions behind).
     """
     inner = math.prod(shape[dim + 1 :])
     return math.prod(shape[:dim]) * inner, max(1, GRAIN // max(1, shape[dim])), inner
 
 
 def _kernel(x: np.ndarray, name: str) -> Any:
-    """The kernel that serves an array; None where there is none."""
+    """Return the kernel for an array, or None."""
     kind = x.dtype
     if (
         kind not in _NAMES
@@ -456,10 +462,10 @@ _NAMES = {np.dtype(name): name for name in KINDS}
 def first(
     x: np.ndarray, dim: int, k: int, largest: bool, extreme: bool = False, how: str = "stable"
 ) -> tuple[np.ndarray, np.ndarray] | None:
-    """The `k` largest (or smallest) along a dimension in order, and their int64 places; None where
-    it is not served.
+    """Return the `k` largest (or smallest) elements along a dimension in order, and their int64
+    positions; None if not supported.
 
-    With `extreme` a NaN is the smallest element, too.
+    With `extreme`, NaN is the smallest element, too.
     """
     shape = x.shape
     n = shape[dim]
@@ -468,7 +474,7 @@ def first(
         return None
     values, index = _results(x, dim, k)
     inner = 1 if dim == len(shape) - 1 else math.prod(shape[dim + 1 :])
-    team = 1 if x.size <= GRAIN else threads.get_num_threads()  # one chunk has one worker
+    team = 1 if x.size <= GRAIN else threads.get_num_threads()  # a single chunk runs on one thread
     room = values if how == "stable" else np.empty(4 * x.itemsize * n * team, np.uint8)
     kernel(
         threads.team(),
@@ -484,8 +490,8 @@ def first(
 
 
 def extreme(x: np.ndarray, dim: int, largest: bool) -> tuple[np.ndarray, np.ndarray] | None:
-    """The largest (or smallest) along a dimension, which is kept with size one, and the first place
-    of it; NaN wins.
+    """Return the largest (or smallest) element along a dimension, which is kept with size one, and
+    its first position; NaN wins. Returns None if not supported.
     """
     if not across(x.shape, dim):
         return first(x, dim, 1, largest, True)
@@ -498,12 +504,12 @@ def extreme(x: np.ndarray, dim: int, largest: bool) -> tuple[np.ndarray, np.ndar
 
 
 def across(shape: Sequence[int], dim: int) -> bool:
-    """Whether so many lines lie side by side that vectors run across them."""
+    """Return whether there are enough adjacent lines for vectors to run across them."""
     return math.prod(shape[dim + 1 :]) >= 8
 
 
 def across_numbers(shape: Sequence[int], dim: int) -> tuple[int, ...]:
-    """Arguments of the kernels that go across."""
+    """Return arguments of the `_across` kernels."""
     length, inner = shape[dim], math.prod(shape[dim + 1 :])
     return length, inner, math.prod(shape[:dim]), max(1, GRAIN // max(1, length * inner))
 
@@ -511,8 +517,8 @@ def across_numbers(shape: Sequence[int], dim: int) -> tuple[int, ...]:
 def sort(
     x: np.ndarray, dim: int, descending: bool, k: int | None = None, how: str = "stable"
 ) -> tuple[np.ndarray, np.ndarray] | None:
-    """Sorted along a dimension, and the int64 places; the first `k` of them. None where it is not
-    served.
+    """Return the elements sorted along a dimension and their int64 positions, or the first `k` of
+    both; None if not supported.
     """
     kernel = _kernel(x, "sort")
     if kernel is None:
@@ -534,7 +540,9 @@ def _results(x: np.ndarray, dim: int, k: int) -> tuple[np.ndarray, np.ndarray]:
 def few(
     shape: tuple[int, ...], dtype: np.dtype[Any], dim: int, k: int, largest: bool, how: str
 ) -> Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]] | None:
-    """`first` of few elements in order, for arrays of a shape; None where it is not served."""
+    """Return a form of `first` that is fast for small contiguous arrays, specialized for one shape
+    and dtype; None if not supported.
+    """
     n = shape[dim]
     if not 0 < k <= n or k > MOST:
         return None

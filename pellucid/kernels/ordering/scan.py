@@ -1,8 +1,9 @@
-"""Running sums, products and extremes along one dimension, of every dtype; and the gradient of
-products of float32 and float64.
+"""Running sums, products and extremes along one dimension, for every dtype; and the gradient of
+running products of float32 and float64.
 
-Sums and products of floats are accumulated in double (PyTorch's of float32 are), of complex numbers
-part by part, of integers and booleans in int64, which is their result's dtype.
+Sums and products of floats are accumulated in double (as PyTorch does for float32), those of
+complex numbers part by part, those of integers and booleans in int64, which is also the dtype of
+their result.
 
 >>> cumsum(np.ones(3, np.float32), 0) is None or cumsum(np.ones(3, np.float32), 0).tolist() == [1.0, 2.0, 3.0]
 True
@@ -27,17 +28,18 @@ from ..pointwise.values import available, convert, is_float, is_half, pack, unpa
 
 __all__ = ["cumprod", "cumprod_backward", "cumsum", "extremes", "native", "numbers"]
 
-_CTYPES = types_of("float32 float64")  # of gradients
-_PARTS = {"complex64": "float32", "complex128": "float64"}  # what a complex number is made of
+_CTYPES = types_of("float32 float64")  # for gradients
+# the dtype of the parts of a complex number
+_PARTS = {"complex64": "float32", "complex128": "float64"}
 _ORDERED = "float32 float64 float16 bfloat16 int64 int32 int16 int8 uint8".split()
 _ADDED = [*_ORDERED, "bool", *_PARTS]
-GRAIN = 16384  # elements a chunk
-WIDE = 2  # lines side by side from which on vectors run across them
+GRAIN = 16384  # elements per chunk
+WIDE = 2  # number of adjacent lines from which on vectors run across them
 _I64, _WHOLE = "int64", np.dtype(np.int64)
 
 
 class _Elements:
-    """How neighbors are read, held and written: one register, two of complex numbers."""
+    """How elements are loaded, held and stored: in one register, or in two for complex numbers."""
 
     def __init__(self, held: str, memory: str, result: str) -> None:
         self.parts = 2 if memory in _PARTS else 1
@@ -47,7 +49,7 @@ class _Elements:
     def read(
         self, f: Function, base: SSAValue, at: SSAValue, n: int, mask: SSAValue | None
     ) -> list[SSAValue]:
-        """Elements as they lie in memory, part by part."""
+        """Load elements in their memory type, as a list of parts."""
         kind = vector(MEMORY[self.memory], n * self.parts)
         if self.parts == 1:
             return [f.load(kind, base, at, mask=mask)]
@@ -57,11 +59,13 @@ class _Elements:
         return [f.shuffle(both, both, list(range(part, 2 * n, 2))) for part in (0, 1)]
 
     def wide(self, f: Function, x: SSAValue) -> SSAValue:
-        """A part as it is computed with."""
+        """Convert a part to the type used in computations."""
         return convert(f, unpack(f, x, self.memory), self.memory, self.held)
 
     def narrow(self, f: Function, x: SSAValue) -> SSAValue:
-        """A part as it lies in memory: doubles are rounded to float32 before two-byte floats."""
+        """Convert a part to its memory type. Doubles are rounded to float32 before they are rounded
+        to two-byte floats.
+        """
         if is_float(self.result):
             x = f.trunc(x, vector(REGISTER[self.result], lanes(x.ctype)))
         return pack(f, x, self.result)
@@ -74,7 +78,7 @@ class _Elements:
         at: SSAValue,
         mask: SSAValue | None,
     ) -> None:
-        """Write elements of which the parts are as they lie in memory."""
+        """Store elements, given their parts in the memory type."""
         n = lanes(parts[0].ctype)
         if len(parts) == 1:
             f.store(parts[0], base, at, mask=mask)
@@ -92,8 +96,8 @@ def _twice(f: Function, mask: SSAValue | None) -> SSAValue | None:
     return f.shuffle(mask, mask, [k // 2 for k in range(2 * lanes(mask.ctype))])
 
 
-# What is known of a line so far: `step(x, i)` takes the next elements of `n` lines, the results
-# follow from what it returns, a list of parts for each array that is written.
+# The state of a scan along lines: `step(x, i)` takes the next elements of `n` lines and returns the
+# results, as a list of parts for each output array.
 _Step = Callable[[list[SSAValue], SSAValue], list[list[SSAValue]]]
 
 
@@ -119,7 +123,7 @@ def _accumulating(f: Function, kind: str, e: _Elements, n: int) -> _Step:
 
 
 def _extreme(f: Function, kind: str, e: _Elements, n: int) -> _Step:
-    """The extreme so far, and the last place where it stood; a NaN stays."""
+    """Return a step that keeps the extreme so far and its last position; a NaN stays."""
     floating = is_float(e.held)
     lowest: float
     if floating:
@@ -144,8 +148,9 @@ def _extreme(f: Function, kind: str, e: _Elements, n: int) -> _Step:
 
 
 def _build(name: str) -> str:
-    """`name(team, x, out, [index,] length, inner, n, grain)`: over n lines of an array (n, length),
-    or, `across`, over n blocks of an array (n, length, inner), where vectors run along `inner`.
+    """Emit `name(team, x, out, [index,] length, inner, n, grain)`, which scans n lines of an array
+    (n, length); or, if `_across`, n blocks of an array (n, length, inner), with vectors along
+    `inner`.
     """
     module = Module()
     kind, _, dtype = name.partition(".")
@@ -196,8 +201,9 @@ def _across(
 def _along(
     f: Function, e: _Elements, arrays: _Arrays, start: Callable[[int], _Step], n: int
 ) -> None:
-    """Lines together, a square of elements at a time: its transpose holds the next elements of all
-    lines, whose sums do not wait for each other. A line that is left goes alone.
+    """Emit a scan of several lines together, one square of elements at a time. Its transpose holds
+    the next elements of all lines, whose sums are independent of each other. A single remaining
+    line is scanned alone.
     """
 
     def single(line: SSAValue) -> None:
@@ -209,7 +215,7 @@ def _along(
 
     def together(first: SSAValue, last: SSAValue) -> None:
         step = start(n)
-        # the last line again where there are fewer
+        # repeat the last line if there are fewer
         lines = [f.smaller(first + u, last) * f.length for u in range(n)]
 
         def square(i: SSAValue, mask: SSAValue | None) -> None:
@@ -229,8 +235,8 @@ def _along(
 
 
 def _cumprod_backward(module: Module, dtype: str) -> None:
-    """With s[k] = g[k] + x[k + 1] * s[k + 1] the gradient is s[k] times the product of what stands
-    before: no division, zeros are fine.
+    """Emit the gradient. With s[k] = g[k] + x[k + 1] * s[k + 1] it is s[k] times the product of the
+    preceding elements. There is no division, so zeros are no problem.
     """
     ctype = _CTYPES[dtype]
     params = {
@@ -274,8 +280,8 @@ _lib = jit.NativeLibrary(
 
 
 def native(name: str, shape: Sequence[int], dim: int, dtype: str = "float32") -> int | None:
-    """The address of the kernel that serves a shape and dtype; None where there is none, or it
-    cannot be compiled.
+    """Return the address of the kernel for a shape and dtype; None if there is none or it cannot be
+    compiled.
     """
     kernel = _kernel(name, shape, dim, dtype)
     function = None if kernel is None else getattr(_lib, kernel)
@@ -296,7 +302,7 @@ def _is_across(name: str, shape: Sequence[int], dim: int) -> bool:
 
 
 def numbers(name: str, shape: Sequence[int], dim: int) -> tuple[int, ...]:
-    """The kernel's last arguments."""
+    """Return the kernel's last arguments."""
     length, inner, outer = shape[dim], math.prod(shape[dim + 1 :]), math.prod(shape[:dim])
     if _is_across(name, shape, dim):
         return length, inner, outer, max(1, GRAIN // max(1, length * inner))
@@ -322,7 +328,9 @@ def _run(name: str, dim: int, *arrays: np.ndarray) -> np.ndarray | None:
 def few(
     name: str, shape: tuple[int, ...], dtype: np.dtype[Any], dim: int
 ) -> Callable[[np.ndarray], Any] | None:
-    """A running sum, product or extreme of few numbers in order, of this shape and dtype."""
+    """Return a function for a running sum, product or extreme of small contiguous arrays of this
+    shape and dtype; None if not supported.
+    """
     kernel, last = _chosen(name, shape, dim % len(shape), dtype) if shape else (None, ())
     function = None if kernel is None else getattr(_lib, kernel)
     if function is None:
@@ -345,32 +353,36 @@ def few(
 def _chosen(
     name: str, shape: tuple[int, ...], dim: int, dtype: np.dtype[Any]
 ) -> tuple[str | None, tuple[int, ...]]:
-    """The kernel that serves a shape and dtype, None where there is none, and its last arguments."""
+    """Return the name of the kernel for a shape and dtype, or None, and its last arguments."""
     return _kernel(name, shape, dim, name_of(dtype)), numbers(name, shape, dim)
 
 
 def cumsum(x: np.ndarray, axis: int) -> np.ndarray | None:
-    """`np.cumsum(x, axis)` of a contiguous array, of integers in int64; None for others."""
+    """Like `np.cumsum(x, axis)` for a contiguous array, with integers summed in int64; None for
+    others.
+    """
     return _run("cumsum", axis, x)
 
 
 def cumprod(x: np.ndarray, axis: int) -> np.ndarray | None:
-    """`np.cumprod(x, axis)` of a contiguous array, of integers in int64; None for others."""
+    """Like `np.cumprod(x, axis)` for a contiguous array, with integers multiplied in int64; None
+    for others.
+    """
     return _run("cumprod", axis, x)
 
 
 def cumprod_backward(
     x: np.ndarray, product: np.ndarray, g: np.ndarray, axis: int
 ) -> np.ndarray | None:
-    """The gradient of `product`, the running product of x, in x; None for others than contiguous
-    arrays of float32 or float64.
+    """Return the gradient of x, given that of `product`, the running product of x; None unless the
+    arrays are contiguous and of float32 or float64.
     """
     return _run("cumprod_backward", axis, x, product, g)
 
 
 def extremes(x: np.ndarray, axis: int, largest: bool) -> tuple[np.ndarray, np.ndarray] | None:
-    """The largest (or smallest) element so far of a contiguous array of real numbers, and its last
-    place; None for others.
+    """Return the largest (or smallest) element so far of a contiguous array of real numbers, and
+    its last position; None for others.
     """
     if not x.flags.c_contiguous or not x.size:
         return None

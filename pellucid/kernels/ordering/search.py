@@ -1,8 +1,8 @@
-"""Where values would go in ascending sequences, of float32, float64, int32 and int64: binary
-searches, as many side by side as a vector has lanes.
+"""Insertion positions of values in ascending sequences of float32, float64, int32 and int64: binary
+searches, as many at a time as a vector has lanes.
 
-A search asks the same elements in the same order as PyTorch's, so that sequences which are not in
-order, and those with NaN, give the same places, too.
+A search compares the same elements in the same order as PyTorch's does, so that unordered
+sequences, and those with NaN, give the same positions, too.
 
     >>> made = places(np.array([1.0, 3.0, 5.0], np.float32), np.array([3.0, 6.0], np.float32), False, np.int64)
     >>> made is None or made.tolist() == [1, 3]
@@ -21,7 +21,7 @@ from ..windows.grid import gathered
 
 __all__ = ["native", "numbers", "places"]
 
-GRAIN = 2048  # values a chunk
+GRAIN = 2048  # values per chunk
 _CTYPES = types_of("float32 float64 int64 int32")
 _BY_DTYPE = {np.dtype(name): ctype for name, ctype in _CTYPES.items()}
 
@@ -34,9 +34,11 @@ def _build(name: str) -> str:
 
 
 def _emit(module: Module, ctype: str) -> None:
-    """`void ctype(team, sequences, values, out, length, each, right, wide, n, grain)`: n sequences,
-    each for `each` values, or n values of one sequence where `each` is 0; `right`: behind equals,
-    not before them; the places are int64, or int32 where they are not `wide`.
+    """Emit `void ctype(team, sequences, values, out, length, each, right, wide, n, grain)`.
+
+    It searches n sequences for `each` values per sequence, or, if `each` is 0, one sequence for n
+    values. With `right` positions are behind equal elements, else before them. Positions are int64
+    if `wide`, else int32.
     """
     params = dict.fromkeys(("sequences", "values", "out"), "ptr")
     params |= dict.fromkeys(("length", "each", "right", "wide"), "i64")
@@ -74,12 +76,14 @@ def _emit(module: Module, ctype: str) -> None:
 
 
 def _place(f: Function, sequence: SSAValue, x: SSAValue, known: SSAValue, behind: str) -> SSAValue:
-    """The place of each value of a vector: before the elements that compare so with it."""
+    """Return the position of each value of a vector: before the first element that compares as
+    `behind` with it.
+    """
     width = target.host().lanes("double")
     ints, ctype = vector("i64", width), element(x.ctype)
     how = ("s" if ctype.startswith("i") else "o") + behind
     low, high = f.var(ints, f.const(0, ints)), f.var(ints, f.splat(f.length, ints))
-    size = f.var("i64", f.length)  # that of the longest stretch from `low` to `high`
+    size = f.var("i64", f.length)  # length of the longest range from `low` to `high`
     with f.loop_while() as go_on:
         go_on(size.get().compare("sgt", 0))
         first, last = low.get(), high.get()
@@ -96,7 +100,7 @@ _lib = jit.NativeLibrary("search", _build, dict.fromkeys(_CTYPES.values(), "paaa
 
 
 def native(dtype: str) -> int | None:
-    """The address of the kernel; None for a dtype that it does not serve, and where it cannot be
+    """Return the address of the kernel; None if it does not support the dtype or cannot be
     compiled.
     """
     function = getattr(_lib, _CTYPES[dtype]) if dtype in _CTYPES else None
@@ -104,14 +108,15 @@ def native(dtype: str) -> int | None:
 
 
 def numbers(length: int, each: int, right: bool, wide: bool, values: int) -> tuple[int, ...]:
-    """The kernel's last arguments for so many values in all."""
+    """Return the kernel's last arguments, for `values` values in all."""
     share = (values // each, max(1, GRAIN // each)) if each else (values, GRAIN)
     return length, each, int(right), int(wide), *share
 
 
 def places(sequences: np.ndarray, values: np.ndarray, right: bool, kind: Any) -> np.ndarray | None:
-    """The places, int64 or int32 as `kind` says, of values in a vector, or in the last dimension of
-    sequences that have the other dimensions of the values. None where it is not served.
+    """Return the insertion positions of values, as int64 or int32 according to `kind`: in a vector,
+    or in the last dimension of sequences that have the other dimensions of the values. Returns None
+    if not supported.
     """
     ctype = _BY_DTYPE.get(values.dtype)
     function = None if ctype is None or not values.size else getattr(_lib, ctype)

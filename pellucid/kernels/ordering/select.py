@@ -1,9 +1,10 @@
-"""The k-th smallest element along one dimension and its place, and medians, of float32, float64,
-int32 and int64: found by partition, not by sorting. The most frequent element of short lines.
+"""The k-th smallest element along one dimension and its position, and medians, of float32, float64,
+int32 and int64, found by partition instead of sorting; and the most frequent element of short
+lines.
 
-An element becomes a whole number that is ordered as the floats are, with NaN behind all others. The
-k-th of these gives the element; its place is that of the equal one which a stable sort would put
-there. The median of a line with a NaN is its first NaN.
+An element becomes an integer that is ordered as the floats are, with NaN behind all others. The
+k-th of these determines the element; its position is that of the equal element which a stable sort
+would put there. The median of a line with NaN is its first NaN.
 
     >>> made = select(np.array([[3.0, 5.0, 4.0]], np.float32), 1, "median")
     >>> made is None or [a.tolist() for a in made] == [[[4.0]], [[2]]]
@@ -26,7 +27,7 @@ from . import FEW
 
 __all__ = ["native", "numbers", "scratch", "select"]
 
-GRAIN = 2048  # elements a chunk
+GRAIN = 2048  # elements per chunk
 _CTYPES = {
     "float32": ("float", "i32"),
     "float64": ("double", "i64"),
@@ -37,7 +38,7 @@ _WAYS = ("kth", "median", "nanmedian", "mode")
 
 
 def _key(f: Function, x: SSAValue, whole: str) -> SSAValue:
-    """An element as a number of the same order; -0.0 is 0.0."""
+    """Return an element as an integer with the same order; -0.0 counts as 0.0."""
     if x.ctype == whole:
         return x
     bits = f.bitcast(x + 0.0, whole)
@@ -47,7 +48,9 @@ def _key(f: Function, x: SSAValue, whole: str) -> SSAValue:
 
 
 def _partition(f: Function, keys: SSAValue, whole: str, rank: SSAValue, n: SSAValue) -> None:
-    """Bring the element of a rank to its place, smaller ones before it and larger ones behind.
+    """Emit a partition that moves the element of a rank to its place, with smaller ones before it
+    and larger ones behind.
+
     Source: Hoare, "FIND", 1961.
     """
     low, high = f.var("i64", 0), f.var("i64", n - 1)
@@ -80,8 +83,8 @@ def _partition(f: Function, keys: SSAValue, whole: str, rank: SSAValue, n: SSAVa
 def _most_frequent(
     f: Function, keys: SSAValue, whole: str, real: bool, n: SSAValue, place: Var
 ) -> None:
-    """Where the last of the most frequent keys is, of the smallest such key where several are as
-    frequent. No NaN equals another one.
+    """Emit the search for the last occurrence of the most frequent key; of several equally frequent
+    keys, the smallest. No NaN equals another one.
     """
     most, best = f.var("i64", 0), f.var(whole, 0)
     with f.loop(0, n) as i:
@@ -125,7 +128,7 @@ def _build(name: str) -> str:
         rank = f.select(f.way.compare("eq", 0), f.k, rank)
         _partition(f, keys, whole, rank, n)
         found = f.load(whole, keys, rank)
-        before = f.var("i64", 0)  # smaller ones: all stand before it
+        before = f.var("i64", 0)  # number of smaller ones, which are all before it
         with f.loop(0, rank) as i:
             less = f.load(whole, keys, i).compare("slt", found)
             before.set(before.get() + f.emit(f"zext i1 {less.name} to i64", "i64"))
@@ -160,7 +163,7 @@ _lib = jit.NativeLibrary("select", _build, {ctype: "paaaaiiiiii" for ctype, _ in
 
 
 def native(dtype: str) -> int | None:
-    """The address of the kernel; None for a dtype that it does not serve, and where it cannot be
+    """Return the address of the kernel; None if it does not support the dtype or cannot be
     compiled.
     """
     function = getattr(_lib, _CTYPES[dtype][0]) if dtype in _CTYPES else None
@@ -168,21 +171,24 @@ def native(dtype: str) -> int | None:
 
 
 def numbers(shape: Sequence[int], dim: int, way: str, k: int = 1) -> tuple[int, ...]:
-    """The kernel's last arguments: the k-th smallest ("kth", from 1), the "median" or "nanmedian",
-    or the "mode" of at most `FEW` elements (whose order is stable), along a dimension.
+    """Return the kernel's last arguments for the k-th smallest element ("kth", from 1), the
+    "median" or "nanmedian", or the "mode" of at most `FEW` elements (whose order is stable), along
+    a dimension.
     """
     inner, n = math.prod(shape[dim + 1 :]), shape[dim]
     return n, inner, _WAYS.index(way), k - 1, math.prod(shape[:dim]) * inner, max(1, GRAIN // n)
 
 
 def scratch(n: int, size: int, team: int) -> int:
-    """Bytes of working memory of so many threads, for lines of n elements of so many bytes."""
+    """Return the bytes of working memory for `team` threads and lines of n elements of `size`
+    bytes.
+    """
     return n * size * team
 
 
 def select(x: np.ndarray, dim: int, way: str, k: int = 1) -> tuple[np.ndarray, np.ndarray] | None:
-    """What `numbers` says, and its int64 places, the dimension kept with size one; None where it is
-    not served.
+    """Return what `numbers` describes, and the int64 positions, with the dimension kept with size
+    one; None if not supported.
     """
     ctype = _CTYPES.get(name_of(x.dtype)) if x.size else None
     function = None if ctype is None else getattr(_lib, ctype[0])
@@ -205,8 +211,8 @@ def few(
     short: tuple[int, ...],
     k: int = 1,
 ) -> Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]] | None:
-    """`select` of few elements in order, for arrays of a shape, with results of the shape `short`;
-    None where it is not served.
+    """Return a form of `select` that is fast for small contiguous arrays, specialized for one shape
+    and dtype, with results of the shape `short`; None if not supported.
     """
     ctype = _CTYPES.get(name_of(dtype))
     function = None if ctype is None else getattr(_lib, ctype[0])

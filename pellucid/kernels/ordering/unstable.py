@@ -1,12 +1,12 @@
 """The order in which PyTorch leaves equal elements: introspective sorting and selection.
 
-PyTorch's `sort`, `topk`, `kthvalue` and `mode` promise nothing about equals, but what they do is
-fixed: they compare and exchange as the C++ standard library of GNU does. Sources: Musser,
-"Introspective sorting and selection algorithms", 1997 (quicksort by the median of three down to
-runs of 16, heapsort where it degenerates, insertion for the rest), and for `kthvalue` Hoare,
-"FIND", 1961, with the median of three.
+PyTorch's `sort`, `topk`, `kthvalue` and `mode` promise nothing about the order of equal elements,
+but it is determined: they compare and exchange as the GNU C++ standard library does. Sources:
+Musser, "Introspective sorting and selection algorithms", 1997 (quicksort with the median of three
+down to runs of 16, heapsort where it degenerates, insertion sort for the rest), and for `kthvalue`
+Hoare, "FIND", 1961, with the median of three.
 
-`arranged` is the definition, on lists. `emit` writes the same as native code, for the items of
+`arranged` is the definition, on lists. `emit` emits the same as native code for the items of
 `order`, of which only the keys are compared.
 
     >>> arranged([1] * 17, 17, "sort")
@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 from ...llvm.emit import Function, Module, SSAValue, Var
 from . import FEW
 
-# what is asked for; "choice" is the k-th element alone
+# the results that can be requested; "choice" is the k-th element alone
 WAYS = (
     "stable",
     "sort",
@@ -29,13 +29,16 @@ WAYS = (
     "top unordered",
     "choice",
 )
-STABLE, SORT, TOP, UNORDERED, CHOICE = range(len(WAYS))  # the same in native code
-PARTIAL = 64  # a k that is so many times smaller than the whole is kept in a heap
+STABLE, SORT, TOP, UNORDERED, CHOICE = range(len(WAYS))  # the same as numbers, for native code
+# if k is at least this many times smaller than the whole, the first k are kept in a heap
+PARTIAL = 64
 
 
 # ---- on lists -----------------------------------------------------------------------------------
 def arranged(keys: Sequence[Any], k: int, how: str) -> list[int]:
-    """Places of elements in PyTorch's order, by keys without NaN; the first k of them count."""
+    """Return the positions of elements in PyTorch's order, given keys without NaN. Only the first k
+    are meaningful.
+    """
     line, n = _Line(keys), len(keys)
     if how == "sort":
         line.sort(0, n)
@@ -56,7 +59,7 @@ def _depth(n: int) -> int:
 
 
 class _Line:
-    """Elements and their places while they are arranged; ranges are [first, last)."""
+    """Elements with their positions while they are being arranged; ranges are [first, last)."""
 
     def __init__(self, keys: Sequence[Any]) -> None:
         self.items = [(key, place) for place, key in enumerate(keys)]
@@ -121,7 +124,7 @@ class _Line:
         self.insert(first, last)
 
     def sift(self, first: int, hole: int, n: int, item: Any) -> None:
-        """Put an item into a heap of n whose place `hole` is free."""
+        """Insert an item into a heap of n whose place `hole` is free."""
         items, top, child = self.items, hole, hole
         while child < (n - 1) // 2:
             child = 2 * child + 2
@@ -175,7 +178,9 @@ class _Line:
 
 # ---- as native code -----------------------------------------------------------------------------
 class SortFunctions(NamedTuple):
-    """Functions on items: `whole(items, n, k, how)` does what `arranged` does; the others are parts."""
+    """Names of functions on items: `whole(items, n, k, how)` does what `arranged` does; the others
+    are parts of it.
+    """
 
     whole: str
     heap_select: str
@@ -184,7 +189,7 @@ class SortFunctions(NamedTuple):
 
 
 def emit(module: Module, item: str) -> SortFunctions:
-    """Put the functions for items of a type into a module, once."""
+    """Emit the functions for items of a type, unless the module has them, and return their names."""
     made = SortFunctions(*[f"{part}_{item}" for part in SortFunctions._fields])
     if all(f.name != made.whole for f in module.functions):
         _Code(module, item).whole(made.whole)
@@ -192,7 +197,7 @@ def emit(module: Module, item: str) -> SortFunctions:
 
 
 class _Code:
-    """The functions of `_Line`, each emitted once: they call each other by name."""
+    """Emits the methods of `_Line` as functions, each once; they call each other by name."""
 
     def __init__(self, module: Module, item: str) -> None:
         self.module, self.item, self.bits = module, item, int(item[1:]) // 2
@@ -229,7 +234,7 @@ class _Code:
         f.store(a, f.items, j)
 
     def walk(self, f: Function, at: Var, step: int, pivot: SSAValue) -> None:
-        """Go on while elements are on their side of the pivot."""
+        """Emit a loop that moves `at` while elements are on their side of the pivot."""
         with f.loop_while() as go_on:
             key = self.key(f, self.load(f, at.get()))
             go_on(key.compare("slt" if step > 0 else "sgt", pivot))

@@ -1,1 +1,1 @@
-"""Loops over elements: element-wise operations, fused chains and reductions."""
+"""Loops over elements: element-wise operations, fused chains of them, and reductions."""

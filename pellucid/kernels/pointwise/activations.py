@@ -1,13 +1,13 @@
-"""Operations as fused ufuncs of float32: activation functions and their gradients, elementary
-functions.
+"""Fused ufuncs of float32 for operations with a formula: activation functions with their gradients,
+and elementary functions.
+
+Attributes of this module are named like formulas. Their arguments are the formula's values followed
+by its numbers: `gelu(x)`, `gelu_backward(g, x)`, `softplus(x, beta, threshold)`. A ufunc is
+compiled on first use; the attribute is None if that is impossible.
 
     >>> from pellucid.kernels.pointwise import activations
     >>> activations.gelu is None or activations.gelu(np.zeros(3, np.float32)).tolist() == [0.0, 0.0, 0.0]
     True
-
-A name is that of a formula, whose values and then numbers are the arguments: `gelu(x)`,
-`gelu_backward(g, x)`, `softplus(x, beta, threshold)`. It is compiled when it is first used, and is
-None where that is impossible.
 """
 
 from __future__ import annotations

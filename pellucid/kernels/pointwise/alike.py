@@ -1,13 +1,14 @@
-"""Formulas of few elements, without NumPy's fixed cost of a call: arrays of one dtype and shape in
-order, and Python numbers, in; a new array out. The numbers are those of the ufunc of the formula.
+"""Formulas for few elements, without the fixed cost of a NumPy call. The arguments are contiguous
+arrays of one dtype and shape, and Python numbers; the result is a new array. It is bit by bit that
+of the formula's ufunc.
+
+Other arguments, and arrays with more than `llvm.alike.LARGEST` elements, give None.
 
     >>> import numpy as np
     >>> relu6 = alike("relu6", "f")
     >>> x = np.array([-1, 3, 9], np.float32)
     >>> relu6 is None or relu6(x).tolist() == [0.0, 3.0, 6.0]
     True
-
-Arguments of another look, and more than `llvm.alike.LARGEST` elements, give None.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from .values import available
 
 __all__ = ["alike"]
 
-# dtypes in memory, types of numbers
+# by dtype character: the dtype in memory, and the LLVM type of numbers
 _KINDS = {
     "f": ("float32", "float"),
     "d": ("float64", "double"),
@@ -34,8 +35,8 @@ _KINDS = {
 
 @functools.cache
 def alike(name: str, char: str) -> Any:
-    """The function of the formula `name` for the dtype of this character; None where there is no
-    code for it.
+    """Return the function of the formula `name` for the dtype with this character; None if there is
+    no code for it.
     """
     formula = FORMULAS.get(name) or word(name)
     if formula is None or formula.args not in ("same", "power") or not target.available():

@@ -1,10 +1,10 @@
-"""Sums, products, maxima, minima and variances of few elements, the same numbers as NumPy's bit for
-bit.
+"""Sums, products, maxima, minima and variances of few elements, equal to NumPy's bit by bit.
 
-NumPy takes most of a microsecond around the loop of such a reduction. A sum along the axis that is
-closest in memory is added as NumPy adds up to 128 terms: in eight partial sums, which are added in
-pairs, and the terms that are left one by one. All others go from the first element to the last.
-(The largest of 0.0 and -0.0 is either, as in NumPy, whose choice depends on the processor.)
+NumPy spends most of a microsecond around the loop of such a reduction. A sum along the innermost
+axis is computed as NumPy adds up to 128 terms: in eight partial sums, which are added pairwise,
+followed by the remaining terms one by one. All other sums are computed from the first element to
+the last. (The maximum of 0.0 and -0.0 may be either, as in NumPy, whose choice depends on the
+processor.)
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ __all__ = ["conversion", "function", "norm", "reduced", "spread"]
 
 _ndarray = np.ndarray
 
-LONGEST = 128  # terms that NumPy adds without halving them first
+LONGEST = 128  # number of terms that NumPy adds without splitting the sum in halves
 _LANES = 8
 _REALS = {np.dtype(np.float32): "float", np.dtype(np.float64): "double"}
 _NAMES = ("sum", "mean", "prod", "max", "min", "norm", "taxicab")
@@ -35,7 +35,7 @@ _SPREADS = ("var", "std")
 
 
 def _step(f: Function, name: str, old: SSAValue, new: SSAValue) -> SSAValue:
-    """What is left of two numbers, or of the lanes of two vectors; NaN stays."""
+    """Combine two numbers, or the lanes of two vectors; NaN stays."""
     if name in _SUMS:
         return old + new
     if name == "prod":
@@ -45,7 +45,7 @@ def _step(f: Function, name: str, old: SSAValue, new: SSAValue) -> SSAValue:
 
 
 def _pairs(f: Function, v: SSAValue) -> SSAValue:
-    """The sum of the lanes, neighbors first."""
+    """Return the sum of the lanes, added pairwise from adjacent ones on."""
     while (n := lanes(v.ctype)) > 2:
         even, odd = (f.shuffle(v, v, list(range(k, n, 2))) for k in (0, 1))
         v = even + odd
@@ -53,7 +53,9 @@ def _pairs(f: Function, v: SSAValue) -> SSAValue:
 
 
 def _added(f: Function, length: SSAValue, at: Callable[[SSAValue, str], SSAValue]) -> SSAValue:
-    """The sum of a row in double: `at(i, kind)` gives the numbers from `i` on, one or several."""
+    """Return the sum of a row in double. `at(i, kind)` returns the numbers from `i` on, one or a
+    vector.
+    """
     kind = vector("double", _LANES)
     total, begin = f.var("double", at(f.const(0, "i64"), "double")), f.var("i64", 1)
     with f.when(length.compare("sge", _LANES)):
@@ -69,7 +71,9 @@ def _added(f: Function, length: SSAValue, at: Callable[[SSAValue, str], SSAValue
 
 
 def _spread(f: Function, real: str, rows: bool, root: bool) -> None:
-    """The sums of squared distances from the mean, divided by `left`; of columns one by one."""
+    """Emit the sums of squared distances from the mean, divided by `left`; columns are processed
+    one by one.
+    """
 
     def store(squares: SSAValue, where: SSAValue) -> None:
         made = squares / f.left
@@ -108,7 +112,7 @@ def _spread(f: Function, real: str, rows: bool, root: bool) -> None:
 
 
 def _term(f: Function, name: str, x: SSAValue) -> SSAValue:
-    """What a reduction takes of a number."""
+    """Return the term of a number in a reduction."""
     return x * x if name == "norm" else f.fabs(x) if name == "taxicab" else x
 
 
@@ -139,7 +143,7 @@ def _rows(f: Function, name: str, real: str) -> None:
 def _last(f: Function, name: str, made: SSAValue) -> SSAValue:
     if name == "norm":
         return f.sqrt(made)
-    made = made + 0.0 if name in ("sum", "mean") else made  # of -0.0 alone the sum is 0.0
+    made = made + 0.0 if name in ("sum", "mean") else made  # the sum of -0.0 alone is 0.0
     if name == "mean":
         return made / f.splat(f.to_float(f.length, element(made.ctype)), made.ctype)
     return made
@@ -215,8 +219,8 @@ _conversions = NativeLibrary(
 def conversion(
     shape: tuple[int, ...], source: np.dtype[Any], wanted: np.dtype[Any]
 ) -> Callable[[np.ndarray], np.ndarray] | None:
-    """`x.astype(wanted)` of few elements in order, from or to float32 and a two-byte float, for
-    arrays of a shape; None where there is no kernel.
+    """Return a function like `x.astype(wanted)` for small contiguous arrays of one shape, from a
+    two-byte float to float32 or back; None if there is no kernel.
     """
     half, other = (source, wanted) if source in _HALVES else (wanted, source)
     if half not in _HALVES or other != np.float32 or not available(half.name):
@@ -230,7 +234,9 @@ def conversion(
 def _plan(
     name: str, dtype: np.dtype[Any], shape: tuple[int, ...], axis: Axes, keepdims: bool
 ) -> tuple[Any, np.ndarray, int, int, int] | None:
-    """The kernel, an array like its results and the kernel's numbers."""
+    """Return the kernel, an array with the shape and dtype of its result, and the kernel's numbers;
+    None if there is no kernel.
+    """
     layout = arranged(shape, axis) if dtype in _REALS else None
     if layout is None or 0 in shape:
         return None
@@ -239,14 +245,14 @@ def _plan(
         return None
     way = "rows" if inner == 1 else "columns"
     kernel = getattr(_library, f"{name}.{_REALS[dtype]}.{way}")
-    # what results are like takes no memory
+    # a broadcast array, which takes no memory
     like = np.broadcast_to(np.empty((), dtype), kept if keepdims else short)
     return kernel and (kernel, like, outer, length, inner)
 
 
 def reduced(name: str, x: np.ndarray, axis: Axes, keepdims: bool) -> np.ndarray | None:
-    """`np.add.reduce` ("sum"), `np.multiply.reduce` ("prod"), `np.maximum.reduce` ("max") or
-    `np.minimum.reduce` ("min") of few elements in order; None where there is no kernel.
+    """Like `np.add.reduce` ("sum"), `np.multiply.reduce` ("prod"), `np.maximum.reduce` ("max") or
+    `np.minimum.reduce` ("min") for small contiguous arrays; None if there is no kernel.
     """
     if not (type(x) is _ndarray and x.flags.c_contiguous and config.kernels):
         return None
@@ -266,8 +272,8 @@ def spread(
     correction: float,
     keepdims: bool,
 ) -> Callable[[np.ndarray], np.ndarray] | None:
-    """The variance ("var") or its root ("std") of few elements in order, for arrays of a shape: what
-    NumPy computes in float64, rounded once; None where there is no kernel.
+    """Return a function for the variance ("var") or its root ("std") of small contiguous arrays of
+    one shape, computed as NumPy does in float64 and rounded once; None if there is no kernel.
     """
     plan = _plan(name, dtype, shape, axis, keepdims)
     if plan is None:
@@ -280,7 +286,9 @@ def spread(
 def function(
     name: str, shape: tuple[int, ...], dtype: np.dtype[Any], axis: Axes, keepdims: bool
 ) -> Callable[[np.ndarray], np.ndarray] | None:
-    """A reduction of few elements in order, for arrays of a shape; None where there is no kernel."""
+    """Return a function for a reduction of small contiguous arrays of one shape; None if there is
+    no kernel.
+    """
     plan = _plan(name, dtype, shape, axis, keepdims)
     if plan is None:
         return None
@@ -291,12 +299,12 @@ def function(
 def norm(
     shape: tuple[int, ...], dtype: np.dtype[Any], axis: Axes, order: float, keepdims: bool
 ) -> Callable[[np.ndarray], np.ndarray] | None:
-    """The root of the sum of squares (order 2), or the sum of absolute values (1), of few elements
-    in order, for arrays of a shape; None where there is no kernel.
+    """Return a function for the root of the sum of squares (order 2), or the sum of absolute values
+    (order 1), of small contiguous arrays of one shape; None if there is no kernel.
     """
     if order not in (1, 2):
         return None
     name = "norm" if order == 2 else "taxicab"
     plan = _plan(name, dtype, shape, axis, keepdims)
-    # the square of a single element might overflow
+    # not for single elements, whose square might overflow
     return None if plan is None or plan[3] == 1 else function(name, shape, dtype, axis, keepdims)

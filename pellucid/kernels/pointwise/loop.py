@@ -1,5 +1,10 @@
-"""A group of element-wise operations, and reductions of what they give, as one native function: one
-pass over memory.
+"""A group of element-wise operations, and reductions of their results, as one native function: a
+single pass over memory.
+
+Shapes and strides are fixed when the code is generated. Operations have the names and meanings of
+the records in `ops`; two-byte floats are rounded after each. A result may overwrite an operand with
+the same access. Sums are computed in float32 over at most 512 terms, then in double, in an order
+that depends on the shape alone.
 
     >>> x, y = Access("float32", (3, 1)), Access("float32", (0, 1))
     >>> loop = Loop((2, 3), (x, y), (), (PointwiseOp("add", (("in", 0), ("in", 1)), "float32"),), (Write(("step", 0), x),), ())
@@ -9,11 +14,6 @@ pass over memory.
     ...     run(np.ones((2, 3), np.float32), np.arange(3, dtype=np.float32), out)
     >>> out.tolist() if run else [[1.0, 2.0, 3.0]] * 2
     [[1.0, 2.0, 3.0], [1.0, 2.0, 3.0]]
-
-Shapes and strides are fixed when the code is made. Operations have the names and the meaning of the
-records in `ops`; two-byte floats are rounded after each. A result may replace an operand with the
-same access. Sums are taken in float32 over at most 512 terms, then in double, in an order that the
-shape alone determines.
 """
 
 from __future__ import annotations
@@ -48,15 +48,15 @@ __all__ = [
     "supports",
 ]
 
-# ("in", k), ("step", k), ("scalar", k), ("reduce", k), ("const", number), ("const", None) for what
-# is left out.
+# ("in", k), ("step", k), ("scalar", k), ("reduce", k), ("const", number), or ("const", None) for an
+# argument that is left out.
 Arg = tuple[str, Any]
 
 
 @dataclass(frozen=True)
 class Access:
-    """How a loop walks over an array: a dtype (NumPy's name) and a stride in elements for each of
-    its dimensions (0: repeated).
+    """How a loop accesses an array: its dtype (NumPy's name), and a stride in elements for each
+    dimension of the loop (0 if elements are repeated).
     """
 
     dtype: str
@@ -65,8 +65,8 @@ class Access:
 
 @dataclass(frozen=True)
 class PointwiseOp:
-    """One element-wise operation: a record's name, arguments, the result's dtype, and (name, value)
-    parameters.
+    """One element-wise operation: the record's name, arguments, the result's dtype, and (name,
+    value) parameters.
     """
 
     op: str
@@ -77,7 +77,7 @@ class PointwiseOp:
 
 @dataclass(frozen=True)
 class Write:
-    """A value that is stored at each point."""
+    """A value that is stored for each element."""
 
     value: Arg
     access: Access
@@ -85,13 +85,13 @@ class Write:
 
 @dataclass(frozen=True)
 class Reduce:
-    """A reduction: "sum", "mean", "max", "min", "prod", "any" or "all" of a value over dimensions
-    of the loop.
+    """A reduction "sum", "mean", "max", "min", "prod", "any" or "all" of a value over dimensions of
+    the loop.
 
     `access` has the result's strides over all dimensions, 0 for those that are reduced; `dtype` is
-    the result's. Steps may use the result of the row that they are in, `("reduce", k)`, as softmax
-    and layer norm do: all reductions that are used have the same axes, and come from steps before.
-    With `access` None a result is used and not written.
+    the result's. Steps may use the result for their own row as `("reduce", k)`, as softmax and
+    layer norm do. All reductions that are used in this way have the same axes, and depend on
+    earlier steps only. If `access` is None, the result is used but not written.
     """
 
     kind: str
@@ -103,10 +103,11 @@ class Reduce:
 
 @dataclass(frozen=True, eq=False)
 class Loop:
-    """A group of operations. `scalars` are the dtypes of numbers that are given at each call:
-    float64 or int64.
+    """A group of operations. `scalars` are the dtypes (float64 or int64) of numbers that are passed
+    at each call.
 
-    Loops are equal when they are written alike: -0.0 equals 0.0 and True equals 1, but not in a loop.
+    Loops are compared by their text: -0.0 equals 0.0 and True equals 1 in Python, but loops with
+    them differ.
     """
 
     shape: tuple[int, ...]
@@ -131,9 +132,10 @@ class Loop:
 class Kernel:
     """A generated function, `void symbol(...)`.
 
-    Its arguments are a pointer for each read, write and reduction (that is written), the scalars
-    (double or i64), the threads' team (null: run on the caller), and where `scratch_bytes` is not 0
-    a pointer to that much memory, aligned to 8 bytes, whose content does not matter.
+    Its arguments are a pointer for each read, each write and each reduction that is written, the
+    scalars (double or i64), the threads' team (null to run on the caller), and, unless
+    `scratch_bytes` is 0, a pointer to that much memory, aligned to 8 bytes, whose content does not
+    matter.
 
     Attributes:
         text: the functions, as LLVM IR. `module_text` makes a module of several kernels.
@@ -154,7 +156,7 @@ class Kernel:
 
 
 def module_text(kernels: Sequence[Kernel]) -> str:
-    """A module of LLVM IR with these kernels (whose names must differ)."""
+    """Return a module of LLVM IR with these kernels, whose names must differ."""
     module = Module()
     for kernel in kernels:
         module.declarations |= kernel.declarations
@@ -163,7 +165,7 @@ def module_text(kernels: Sequence[Kernel]) -> str:
 
 @functools.lru_cache(512)
 def emit(loop: Loop, name: str) -> Kernel:
-    """Generate a loop; `name` is the function's, and begins all its symbols.
+    """Generate a loop. `name` is the function's name, and the beginning of all its symbols.
 
     Raises:
         NotImplementedError: a step that `supports` refuses.
@@ -211,7 +213,7 @@ def emit(loop: Loop, name: str) -> Kernel:
         min(Passes(loop).used, default=None),
     )
     width = min(width, 1 << (plan.sizes[-1] - 1).bit_length())
-    # Where the partial results lie.
+    # The offsets of partial results in the scratch memory.
     places, scratch = {}, 0
     for k, g in enumerate(gathers):
         if plan.gathered[k]:
@@ -270,7 +272,7 @@ def _pointers(
     places: dict[int, int],
     task: SSAValue | None,
 ) -> dict[tuple[str, int], SSAValue]:
-    """Where each operand begins; for partial results the slot of the task."""
+    """Return the address where each operand begins; for partial results, that of the task's slot."""
     pointers: dict[tuple[str, int], SSAValue] = {}
     for letter, operands in (("r", plan.reads), ("w", plan.writes), ("a", plan.reduces)):
         for k, o in enumerate(operands):
@@ -308,8 +310,8 @@ def _wide(kind: str) -> int:
 
 
 def _width(loop: Loop) -> int:
-    """Lanes of a vector: as many as a register holds of four-byte elements, or of eight-byte ones
-    where there are no others.
+    """Return the number of lanes of a vector: as many four-byte elements as a register holds, or
+    eight-byte ones if all elements have eight bytes.
     """
     kinds = (
         {a.dtype for a in loop.reads}
@@ -322,7 +324,7 @@ def _width(loop: Loop) -> int:
 
 
 def _work(loop: Loop) -> int:
-    """About how many plain operations an element costs."""
+    """Return the approximate cost of an element, in plain operations."""
     accesses = len(loop.reads) + len(loop.writes)
     return 2 * accesses + sum(12 if costly(s.op) else 1 for s in loop.steps) + len(loop.reduces)
 
@@ -363,9 +365,10 @@ def _kind(loop: Loop, arg: Arg) -> Any:
 
 @functools.lru_cache(512)
 def compile(loop: Loop) -> Callable[..., None] | None:
-    """The loop as a Python function of arrays (whose first element and strides must be those of the
-    loop) and numbers, in the order of `Kernel`'s arguments without team and scratch; None where
-    nothing can be compiled.
+    """Compile the loop to a Python function, or return None if that is not possible.
+
+    Its arguments are arrays (whose first element and strides must be those of the loop) and
+    numbers, in the order of `Kernel`'s arguments without team and scratch memory.
     """
     if not target.available():
         return None

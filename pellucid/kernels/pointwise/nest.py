@@ -1,5 +1,5 @@
-"""The loops of a plan, written as IR: vectors, rows, sums in registers, in the first-level cache
-and in memory.
+"""Emits the loops of a plan: vectors, rows, and sums in registers, in the first-level cache and in
+memory.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from .words import Words
 
 __all__ = ["Nest"]
 
-SUM_TERMS = 32  # terms that each lane adds in float32 before it goes on in double
-SUM_ROWS = 128  # rows that are added in float32
-KEPT = 8192  # elements of a row up to which values are kept for another pass over it
-STRAIGHT = 8  # vectors of a short dimension that are written out without a loop
-BODIES = 16  # vectors whose computation is written out at the most
+SUM_TERMS = 32  # number of terms that each lane adds in float32 before it continues in double
+SUM_ROWS = 128  # number of rows that are added in float32
+KEPT = 8192  # largest number of elements in a row whose values are kept for another pass over it
+STRAIGHT = 8  # largest number of vectors of a short dimension that is emitted without a loop
+BODIES = 16  # largest number of vectors whose computation is emitted separately
 
 Pointers = dict[tuple[str, int], SSAValue]
-Fixed = tuple[dict[int, Num], dict[int, Num]]  # reads and steps
+Fixed = tuple[dict[int, Num], dict[int, Num]]  # by read and by step
 
 
 class Nest:
-    """Writes the body of a loop (one task of it) into `f`.
+    """Emits the body of a loop (one task of it) into `f`.
 
-    `numbers` are the run-time numbers as values of type double or i64.
+    `numbers` are the values of the numbers passed at run time, of type double or i64.
     """
 
     def __init__(
@@ -62,8 +62,8 @@ class Nest:
                 for k, g in enumerate(gathers)
             },
         }
-        # Reductions: along the vectors, over rows of vectors, and (neither) vector by vector into
-        # memory.
+        # Reductions along the vectors; over rows of vectors; and (neither of both) vector by vector
+        # in memory.
         self.along = [k for k, row in enumerate(plan.row) if row]
         self.columns = [k for k, row in enumerate(plan.row) if not row and plan.runs[k] < plan.last]
         self.scattered = [
@@ -74,8 +74,8 @@ class Nest:
         self.resident = (
             bool(self.columns) and plan.tile is None and vectors <= STRAIGHT and not split
         )
-        # How much is written out side by side: what is cheap gains by it, what is not would only
-        # take longer to compile.
+        # How many rows and vectors are emitted together. Cheap computations gain by it; for others
+        # it would only increase compile time.
         cost = sum(8 if costly(step.op) else 1 for step in loop.steps)
         self.together = 1  # rows
         if self.columns and not self.along:
@@ -83,14 +83,14 @@ class Nest:
                 (BODIES // vectors if self.resident else 4) if cost <= 8 else 2 if cost <= 16 else 1
             )
             self.together = 4 if room >= 4 else 2 if room >= 2 else 1
-        # vectors of a row that are written out
+        # vectors of a row that are emitted without a loop
         self.straight = BODIES if self.resident else STRAIGHT if cost <= 12 else 1
         # vectors
         self.unroll = 1 if self.together > 1 or cost > 12 else 4 if self.along and cost <= 4 else 2
         self.totals: dict[int, Any] = {}
         self.short: dict[int, Num] = {}
         self.lines: dict[int, Any] = {}
-        # Passes over a row: what needs a row's result comes in a later pass than it.
+        # Passes over a row: steps that need a row's result come in a later pass.
         self.same = self._same_along_rows()
         self.passes, self.now = (
             Passes(loop, plan.row_level == plan.last and plan.sizes[-1] <= KEPT, self.same),
@@ -103,8 +103,8 @@ class Nest:
             self.memory["t", i] = MEMORY[kind]
 
     def _same_along_rows(self) -> frozenset[int]:
-        """The steps that give the same for all elements of an innermost row: they are computed
-        before it.
+        """Return the steps whose result is the same for all elements of an innermost row, so that
+        they are computed before it.
         """
         found: set[int] = set()
         for i, step in enumerate(self.loop.steps):
@@ -122,7 +122,7 @@ class Nest:
     # Tasks.
 
     def task(self, pointers: Pointers, number: SSAValue | None) -> None:
-        """All iterations of task `number`; the whole loop if None."""
+        """Emit all iterations of task `number`; the whole loop if it is None."""
         plan = self.plan
         self.bounds: dict[int, tuple[Any, Any]] = {d: (0, n) for d, n in enumerate(plan.sizes)}
         if number is not None:
@@ -150,7 +150,9 @@ class Nest:
         return moved
 
     def _level(self, d: int, pointers: Pointers, inner: SSAValue | int) -> None:
-        """Dimensions from `d` on; rows of several passes are taken as often."""
+        """Emit the dimensions from `d` on. Rows with several passes are iterated over once per
+        pass.
+        """
         plan = self.plan
         for at in range(self.passes.count) if d == plan.row_level else (self.now,):
             self.now = at
@@ -198,8 +200,8 @@ class Nest:
         self._for_line(inner, lambda at: totals.set(at, g.identity(m, g.total)))
 
     def _short(self, k: int) -> bool:
-        """Whether a reduction along the vectors is over one short row, so that there is one partial
-        result only.
+        """Return whether a reduction along the vectors covers a single short row, so that there is
+        one partial result only.
         """
         plan = self.plan
         split = plan.tile is not None or (plan.tasks > 1 and plan.split == plan.last)
@@ -216,7 +218,7 @@ class Nest:
         )
 
     def _for_line(self, inner: SSAValue | int, body: Callable[[Any], None]) -> None:
-        """`body(offset)` for each vector of a line, a partial one included."""
+        """Emit `body(offset)` for each vector of a line, including a partial one."""
         if self.resident:
             for known in range(0, self.plan.sizes[-1], self.width):
                 body(known)
@@ -281,7 +283,7 @@ class Nest:
         old = Num(m, unpack(f, f.load(kind, where, offset, mask=guard), g.total), g.total)
         store(f, pack(f, g.combine(m, old, value).value, g.total), where, offset, mask)
 
-    # Rows of vectors that are added up.
+    # Reductions over rows of vectors.
 
     def _rows(
         self, d: int, pointers: Pointers, begin: Any, end: Any, inner: SSAValue | int
@@ -341,7 +343,8 @@ class Nest:
 
             self._for_line(inner, added)
 
-    # Squares of as many rows as a vector has lanes, for operands that lie the other way.
+    # Squares of as many rows as a vector has lanes, for operands that are contiguous along the
+    # other dimension.
 
     def _squares(self, d: int, pointers: Pointers, begin: Any, end: Any) -> None:
         f, width, last = self.f, self.width, self.plan.last
@@ -375,18 +378,18 @@ class Nest:
     # The innermost dimension.
 
     def _summed(self) -> list[int]:
-        """The reductions along the vectors in this pass."""
+        """Return the reductions along the vectors in this pass."""
         return [k for k in self.along if self.passes.of_reduce[k] == self.now]
 
     def _inner(self, rows: list[Pointers], count: SSAValue | int) -> None:
-        """All vectors of one row, or of several rows together."""
+        """Emit all vectors of one row, or of several rows together."""
         block = SUM_TERMS * self.unroll * self.width
         gathers = [self.gathers[k] for k in self._summed()]
         long = isinstance(count, SSAValue) or count > block
         if not (long and any(g.part == "float32" and g.total == "float64" for g in gathers)):
             self._segment(rows, count)
             return
-        # One body for all blocks, the last included: each is compiled.
+        # A single body serves all blocks including the last, since each body must be compiled.
         whole = isinstance(count, int) and count % (self.unroll * self.width) == 0
         with self.f.loop(0, count, block) as first:
             self._segment(rows, self.f.smaller(count - first, block), first, whole)
@@ -398,8 +401,8 @@ class Nest:
         start: SSAValue | int = 0,
         whole: bool = False,
     ) -> None:
-        """`count` elements from `start` on; `whole` says that vectors, as many as are unrolled,
-        make it up.
+        """Emit `count` elements from `start` on. `whole` means that they are a multiple of the
+        unrolled vectors.
         """
         f, m, width = self.f, self.m, self.width
         fixed = [self._fixed(p) for p in rows]
@@ -455,8 +458,8 @@ class Nest:
             self.totals[k].set(g.combine(m, total, m.cast(values[0], g.total)).value)
 
     def _fixed(self, pointers: Pointers) -> Fixed:
-        """What a row reads and computes once: operands that are repeated along it, and steps of
-        them.
+        """Emit what is loaded and computed once per row: operands that are repeated along it, and
+        steps that depend on these alone.
         """
         f, reads = self.f, dict[int, Num]()
         steps: dict[int, Num] = {}
@@ -478,8 +481,8 @@ class Nest:
         mask: Mask | None,
         parts: Any,
     ) -> None:
-        """Load, compute, store some vectors of each row; loads come before all stores, so that
-        results may replace operands.
+        """Emit loads, computation and stores of some vectors of each row. All loads come before the
+        stores, so that results may overwrite operands.
         """
         f, m = self.f, self.m
         inputs = [
@@ -547,7 +550,7 @@ class Nest:
                         )
 
     def _argument(self, arg: Any, reads: dict[int, Num], steps: dict[int, Num]) -> Any:
-        """An argument of a step: a value, a number, or None for what is left out."""
+        """Return an argument of a step: a value, a number, or None if it is left out."""
         what, which = arg
         if what == "in":
             return reads[which]
@@ -574,7 +577,9 @@ class Nest:
     def _computed(
         self, reads: dict[int, Num], fixed: dict[int, Num], pointers: Pointers, offset: Any
     ) -> Callable[[Any], Num]:
-        """The steps of this pass for one vector; returns what gives an argument's value."""
+        """Emit the steps of this pass for one vector, and return a function that returns the value
+        of an argument.
+        """
         m, f = self.m, self.f
         done = dict(fixed)
         for i in self.passes.steps[self.now]:
@@ -648,7 +653,7 @@ class Nest:
 
 
 class _Line:
-    """Vectors of one dtype for every column: in registers, or in a buffer."""
+    """Accumulators: vectors of one dtype for all columns, in registers or in a buffer."""
 
     def __init__(self, m: Words, kind: str, count: int, resident: bool) -> None:
         self.m, self.kind = m, kind

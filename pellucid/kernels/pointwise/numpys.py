@@ -1,15 +1,15 @@
-"""NumPy's own element-wise functions with more loops: two-byte floats in native code, large arrays
-among the worker threads.
+"""NumPy's element-wise functions with additional loops: native code for two-byte floats, and worker
+threads for large arrays.
+
+NumPy and ml_dtypes convert two-byte floats one by one, 10 to 50 times slower than the processor
+can. The ufuncs made here keep NumPy's loops for all other numbers (which are read from the ufunc,
+whose struct is part of NumPy's C interface), are as fast to call, and leave NumPy's ufuncs
+unchanged. Products and quotients accept float32 numbers beside two-byte floats. Quotients are only
+of floats and complex numbers, since operations promote integers before.
 
     >>> add = extended(np.add)
     >>> add(np.float16([1, 2]), np.float16([0.5, 4])).tolist(), add is np.add
     ([1.5, 6.0], False)
-
-NumPy and ml_dtypes convert two-byte floats one by one, 10 to 50 times slower than the processor
-does. The functions made here have the loops of NumPy's for all other numbers (they are read from
-the ufunc, whose struct is part of NumPy's C interface), cost the same to call, and leave NumPy's as
-they are. Products and quotients take numbers in float32 beside two-byte floats. Quotients are of
-floats and complex numbers: operations promote integers before.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from .ufunc import (
 
 __all__ = ["chunked", "conversion", "extended"]
 
-GRAIN = 32768  # elements a chunk
+GRAIN = 32768  # elements per chunk
 
 
 class _Ufunc(ctypes.Structure):
@@ -58,12 +58,12 @@ class _Ufunc(ctypes.Structure):
         ("text", ctypes.c_char_p),
         ("pointer", ctypes.c_void_p),
         ("object", ctypes.c_void_p),
-        ("registered", ctypes.c_void_p),  # capsules of `_Registered`, by the number of the dtype
+        ("registered", ctypes.c_void_p),  # capsules of `_Registered`, by dtype number
     ]
 
 
 class _Registered(ctypes.Structure):
-    """A loop that a library gave a ufunc for a dtype of its own (PyUFunc_Loop1d)."""
+    """A loop that a library has registered with a ufunc for a dtype of its own (PyUFunc_Loop1d)."""
 
     _fields_ = [
         ("function", ctypes.c_void_p),
@@ -72,11 +72,12 @@ class _Registered(ctypes.Structure):
     ]
 
 
-# What NumPy calls a word of formulas otherwise.
+# NumPy's names for words of formulas that have another name.
 _NAMES = {"rint": "round_half_even", "divide": "true_divide"}
-# Negatives of complex numbers, which NumPy takes part by part: both signs are flipped as bits.
+# Negatives of complex numbers, which NumPy computes part by part: here both sign bits are flipped
+# at once.
 _BOTH_SIGNS = Formula(lambda m, x: x ^ (0x8000000080000000 - (1 << 64)), "i")
-# What NumPy computes one by one of integers of one and two bytes.
+# Functions that NumPy computes without vectors for integers of one and two bytes.
 _SLOW = frozenset(("left_shift", "right_shift"))
 _NARROW = {"b": "int8", "B": "uint8", "h": "int16", "H": "uint16"}
 _KEPT = frozenset("?bBhHiIlLqQfdgFDG")
@@ -85,7 +86,9 @@ _CHARS = {np.dtype(char).num: np.dtype(char).char for char in np.typecodes["All"
 
 
 def extended(function: np.ufunc) -> np.ufunc:
-    """`function` with more loops, or itself where it is no element-wise function of floats."""
+    """Return `function` with additional loops, or `function` itself if it is not an element-wise
+    function of floats.
+    """
     formula = word(_NAMES.get(function.__name__, function.__name__))
     if (
         formula is None
@@ -102,10 +105,11 @@ def extended(function: np.ufunc) -> np.ufunc:
     name = _NAMES.get(function.__name__, function.__name__)
     first: list[tuple[Any, Any, Any]] = []
     done: set[str] = set()
-    # In NumPy's order, which says what integers are computed in.
+    # Keep NumPy's order, which decides the dtype in which integers are computed.
     for k in range(fields.count):
         numbers = list(fields.types[k * width : (k + 1) * width])
-        chars = {_CHARS[n] for n in numbers[: fields.inputs]}  # comparisons give booleans
+        # inputs only, since comparisons return booleans
+        chars = {_CHARS[n] for n in numbers[: fields.inputs]}
         found = fields.functions[k], fields.data[k]
         kind = (
             "float16" if chars == {"e"} else "float64" if chars == {"d"} and name in DOUBLE else ""
@@ -136,8 +140,7 @@ def extended(function: np.ufunc) -> np.ufunc:
             for inputs in ((kind, "float32"), ("float32", kind)):
                 mixed = Signature(inputs, plain.outputs)
                 loops[mixed] = LazyLoop(mixed, kind, name, formula, True)
-    # NumPy's numbers for them: 0, 1, -1 for no identity, -2 where the order does not matter all the
-    # same.
+    # NumPy's codes: 0, 1, -1 for no identity, -2 for no identity but reorderable.
     identity = {0: 0, 1: 1}.get(
         function.identity, -2 if name in ("maximum", "minimum", "fmax", "fmin") else -1
     )
@@ -155,7 +158,7 @@ def extended(function: np.ufunc) -> np.ufunc:
 
 
 def _registered(fields: _Ufunc, kind: np.dtype) -> _Registered | None:
-    """The loop of a ufunc for a dtype that NumPy does not know itself."""
+    """Return the loop of a ufunc for a dtype that is not NumPy's own, or None."""
     if not fields.registered:
         return None
     capsule = ctypes.cast(fields.registered, ctypes.py_object).value.get(kind.num)
@@ -165,7 +168,8 @@ def _registered(fields: _Ufunc, kind: np.dtype) -> _Registered | None:
 
 
 def chunked(function: np.ufunc) -> np.ufunc:
-    """`function` for float32 and float64 alone, whose large arrays the worker threads share.
+    """Return `function` with loops for float32 and float64 alone, in which worker threads share
+    large arrays.
 
     >>> chunked(np.fmod)(np.float32([5, -5]), np.float32(3)).tolist()
     [2.0, -2.0]
@@ -194,7 +198,7 @@ def chunked(function: np.ufunc) -> np.ufunc:
 
 
 def _fields(function: np.ufunc) -> _Ufunc | None:
-    """What NumPy keeps of a ufunc; None where that does not look as expected."""
+    """Return the C fields of a ufunc; None if they are not as expected."""
     found = _Ufunc.from_address(id(function))
     if (found.inputs, found.outputs, found.operands) != (
         function.nin,
@@ -215,15 +219,18 @@ def _fields(function: np.ufunc) -> _Ufunc | None:
     return found
 
 
-# Tables of loops that are not shared among threads yet: functions, data, how many of NumPy's own
-# stand first, operands of each. Data that is the cell of the team is that of a loop made here.
+# Tables of loops that are not shared among threads yet: functions, data, the number of NumPy's own
+# loops at the beginning, and the number of operands. Loops made here have the address of the team's
+# cell as data.
 _shared: list[Any] = []
 _alive: list[Any] = forever([])
 
 
 def _share() -> None:
-    """Put a loop that cuts large arrays into chunks in front of NumPy's loops."""
-    threads.team_cell()  # which tells the number of threads from now on
+    """Replace NumPy's loops in the tables by one that splits large arrays into chunks for the
+    threads.
+    """
+    threads.team_cell()  # from now on the cell has the address of the team
     natives = jit.compile_source(_module_text, {"loop": None}, "loops of NumPy in chunks")
     while natives and _shared:
         functions, data, count, operands = _shared.pop()
@@ -234,15 +241,15 @@ def _share() -> None:
                 functions[k], threads.cell_address(), operands, data[k] or 0
             )
             _alive.append(block)
-            # The data first: a thread that sees them with the function of before has one that does
-            # not look.
+            # The data is replaced first: a thread that sees it together with the old function has
+            # one that does not read it.
             data[k] = ctypes.addressof(block)
             functions[k] = natives["loop"]
 
 
 def _module_text() -> str:
-    """`data` is where the loop, the cell of the team, the number of operands and the loop's own data
-    are.
+    """Return the IR of the loop. `data` points to the original loop, the team's cell, the number of
+    operands and the original loop's data.
     """
     module = Module()
     f = module.function("loop", args="ptr", dimensions="ptr", steps="ptr", data="ptr")
@@ -292,7 +299,7 @@ _SAME = Formula(lambda m, x: x)
 
 
 def conversion(source: str, wanted: str) -> np.ufunc:
-    """`astype` by way of float32, as a ufunc of one argument.
+    """Return a ufunc of one argument that converts like `astype`, through float32.
 
     >>> conversion("float32", "float16")(np.float32([1.0, 1e6])).tolist()
     [1.0, inf]

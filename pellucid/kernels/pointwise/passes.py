@@ -1,8 +1,8 @@
-"""Passes over a row: a step that uses a reduction of its row comes after it.
+"""Passes over a row: a step that uses a reduction of its row comes in a later pass.
 
-In softmax's first pass only the maximum is found, in the second exp(x - max) and its sum, in the
-third the quotient. What a pass needs is computed anew in it, except for elementary functions, whose
-values the first pass that needs them keeps.
+For softmax, the first pass finds the maximum, the second computes exp(x - max) and its sum, the
+third the quotient. Each pass computes again what it needs, except elementary functions: their
+values are stored in the first pass that needs them.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class Passes:
 
 
 def _needed(loop: Any, roots: list[Any], there: set[int]) -> set[int]:
-    """The steps that give these values; those in `there` need nothing more."""
+    """Return the steps that these values depend on; those in `there` need nothing further."""
     found: set[int] = set()
     stack = list(roots)
     while stack:

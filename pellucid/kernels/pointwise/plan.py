@@ -1,7 +1,7 @@
-"""How a loop is run: order and merging of its dimensions, tiles, tasks for threads, where
-reductions are gathered.
+"""Plans of loops: the order and merging of dimensions, tiles, tasks for threads, and where
+reductions are accumulated.
 
-Everything here follows from the loop's shape and strides alone, never from the number of threads.
+Everything depends on the loop's shape and strides alone, never on the number of threads.
 """
 
 from __future__ import annotations
@@ -12,21 +12,23 @@ from typing import Any
 
 from .values import itemsize
 
-TILE = 1024  # columns whose sums are gathered in the first-level cache
-# columns that are summed in memory of their own beside rows; more are summed in the results' memory
+TILE = 1024  # number of columns whose sums are accumulated in the first-level cache
+# largest number of columns that are summed in separate memory beside rows; more are summed in the
+# result's memory
 LINE = 8192
-TASK = 32768  # elements of a cheap loop that a task for one thread has at least: some microseconds
-MOST_TASKS = 64  # tasks with partial results of their own
-MOST_PARTIAL = 1 << 20  # elements of all partial results
-# up to which operands are turned in registers, for as many rows at a time as a vector has lanes
+TASK = 32768  # least number of elements of a cheap loop in a task, which take some microseconds
+MOST_TASKS = 64  # largest number of tasks with separate partial results
+MOST_PARTIAL = 1 << 20  # largest number of elements in all partial results
+# largest cost of an element for which operands are transposed in registers, in squares of as many
+# rows as a vector has lanes
 TURNED_WORK = 16
-ENOUGH_TASKS = 8  # where one dimension gives fewer, the next one is tried
+ENOUGH_TASKS = 8  # if one dimension gives fewer tasks, the next one is tried
 
 
 @dataclass
 class Operand:
     """The memory that a loop reads or writes: `start` and strides count elements; `reduced` marks
-    dimensions that are summed over.
+    dimensions that are reduced.
     """
 
     kind: str
@@ -37,7 +39,8 @@ class Operand:
 
 @dataclass
 class LoopPlan:
-    """Dimensions from the outermost to the innermost, which runs in vectors.
+    """The plan of a loop, with dimensions from the outermost to the innermost, which is processed
+    in vectors.
 
     Attributes:
         sizes: of the dimensions; the last one is that of a tile where `tile` is set.
@@ -75,17 +78,17 @@ class LoopPlan:
 
     @property
     def operands(self) -> list[Operand]:
-        """All arrays of the loop: read, written, then reduced."""
+        """All arrays of the loop: read ones, written ones, then reductions."""
         return self.reads + self.writes + self.reduces
 
     @property
     def last(self) -> int:
-        """The position of the innermost dimension."""
+        """The index of the innermost dimension."""
         return len(self.sizes) - 1
 
     def kept(self, k: int) -> list[tuple[int, int]]:
-        """(size, stride in the result) of the dimensions that reduction `k` keeps; tiles count as
-        one dimension.
+        """Return (size, stride in the result) of the dimensions that reduction `k` keeps; tiles and
+        the dimension inside them count as one.
         """
         o = self.reduces[k]
         dims = [
@@ -96,7 +99,7 @@ class LoopPlan:
         return dims if o.reduced[-1] else [*dims, (self.inner, o.strides[-1])]
 
     def slot_strides(self, k: int) -> list[int]:
-        """Strides of a dense partial result of reduction `k`, for every dimension."""
+        """Return the strides of a dense partial result of reduction `k`, for every dimension."""
         o, strides, size = self.reduces[k], [0] * len(self.sizes), 1
         if not o.reduced[-1]:
             strides[-1], size = 1, self.inner
@@ -109,7 +112,7 @@ class LoopPlan:
         return strides
 
     def slot_size(self, k: int) -> int:
-        """Elements of a dense partial result of reduction `k`."""
+        """Return the number of elements in a dense partial result of reduction `k`."""
         return math.prod(n for n, _ in self.kept(k))
 
 
@@ -122,11 +125,11 @@ def make_plan(
     width: int,
     row: int | None = None,
 ) -> LoopPlan:
-    """The plan for a loop without empty dimensions; `work` is about the cost of one element in
-    plain operations.
+    """Return the plan for a loop without empty dimensions. `work` is the approximate cost of an
+    element in plain operations.
 
-    `row` is a reduction whose result is used in the loop: its dimensions are the inner ones, and
-    never cut.
+    `row` is a reduction whose result is used in the loop: its dimensions become the inner ones, and
+    are never cut into tasks.
     """
     plan = LoopPlan(list(shape), reads, writes, reduces)
     for o in reads + writes:
@@ -146,7 +149,7 @@ def make_plan(
     _pick(plan, sorted(range(len(plan.sizes)), key=cost))
     _merge(plan)
     if reduces and plan.sizes:
-        # Dimensions that are kept go outside, so that what is summed is complete sooner.
+        # Dimensions that are kept become outer ones, so that reductions are complete sooner.
         _pick(
             plan,
             [
@@ -196,7 +199,7 @@ def _pick(plan: LoopPlan, order: list[int]) -> None:
 
 
 def _flip(plan: LoopPlan) -> None:
-    """Run backwards along dimensions in which most operands have negative strides."""
+    """Reverse the dimensions in which most operands have negative strides."""
     for d, n in enumerate(plan.sizes):
         signs = [o.strides[d] for o in plan.operands]
         if sum(s < 0 for s in signs) > sum(s > 0 for s in signs):
@@ -206,7 +209,7 @@ def _flip(plan: LoopPlan) -> None:
 
 
 def _merge(plan: LoopPlan) -> None:
-    """Make one dimension of neighbors that lie one after the other for every operand."""
+    """Merge adjacent dimensions that are contiguous for every operand."""
     d = 0
     while d + 1 < len(plan.sizes):
         n = plan.sizes[d + 1]
@@ -230,7 +233,7 @@ def _run(reduced: list[bool]) -> int:
 
 
 def _tile(plan: LoopPlan) -> None:
-    """Where columns are summed over rows, take the columns in tiles."""
+    """Split columns that are reduced over rows into tiles."""
     runs = [run for run, row in zip(plan.runs, plan.row) if not row and run < plan.last]
     if not runs or plan.inner <= TILE:
         return
@@ -244,7 +247,7 @@ def _tile(plan: LoopPlan) -> None:
 
 
 def _cut(plan: LoopPlan, work: int, width: int) -> None:
-    """Cut one dimension into tasks of a size that is worth a thread's while."""
+    """Cut one dimension into tasks that are large enough for a thread."""
     total = math.prod(plan.sizes)
     wanted = max(1024, TASK * 8 // max(8, work))
     plan.rows, before, best = plan.sizes[0], 1, 1
@@ -284,7 +287,7 @@ def _cut(plan: LoopPlan, work: int, width: int) -> None:
 
 
 def _even(n: int, units: int, unit: int) -> int:
-    """`units * unit`, or somewhat more where that divides `n`."""
+    """Return `units * unit`, or somewhat more if that divides `n`."""
     for more in range(units, 2 * units + 1):
         if n % (more * unit) == 0:
             return more * unit
@@ -292,7 +295,9 @@ def _even(n: int, units: int, unit: int) -> int:
 
 
 def bytes_of(shape: tuple[int, ...], operands: list[Any]) -> int:
-    """Bytes that (dtype, strides) operands touch in one pass, repeated elements counted once."""
+    """Return the number of bytes that (dtype, strides) operands touch in one pass, counting
+    repeated elements once.
+    """
     return sum(
         itemsize(kind) * math.prod(n for n, s in zip(shape, strides) if s)
         for kind, strides in operands

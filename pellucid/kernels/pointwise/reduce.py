@@ -1,11 +1,11 @@
-"""Sums, means, products, maxima, minima, any and all over adjacent axes of every dtype, norms of
-floats, variances of float32 (C-contiguous).
+"""Sums, means, products, maxima, minima, any and all over adjacent axes for every dtype, norms of
+floats, and variances of float32 (all of C-contiguous arrays).
 
-Two-byte floats are read as they are, added in float32 and double, and rounded once. An array is
-seen as (outer, length, inner) and reduced over `length`. Sums take at most 128 terms in float in a
-row (one after another in each lane), then go on in double; large reductions are cut into chunks
-that depend on the shape only, so results do not depend on the number of threads. Maxima and minima
-of NaN are NaN. Every function returns None where it cannot serve its arguments.
+Two-byte floats are read as they are, summed in float32 and double, and rounded once. An array is
+regarded as (outer, length, inner) and reduced over `length`. Each lane sums at most 128 terms in a
+row in float before the sum continues in double. Large reductions are cut into chunks that depend on
+the shape only, so results do not depend on the number of threads. Maxima and minima of NaN are NaN.
+Every function returns None if it does not support its arguments.
 """
 
 from __future__ import annotations
@@ -36,22 +36,22 @@ __all__ = ["all", "amax", "amin", "any", "mean", "nansum", "norm", "prod", "sum"
 
 _F32 = np.dtype(np.float32)
 Axes = int | tuple[int, ...] | None
-CHUNK = 1 << 16  # elements of a row that make a piece of their own
-SUM_TERMS = 32  # terms of a row that each partial sum takes in float
-SUM_ROWS = 128  # rows summed in float
+CHUNK = 1 << 16  # number of elements of a row that form a separate piece
+SUM_TERMS = 32  # number of terms of a row that each partial sum takes in float
+SUM_ROWS = 128  # number of rows summed in float
 UNROLL = 4
 
 
-PARTS = {"complex64": "float32", "complex128": "float64"}  # what complex numbers are made of
-_KEPT = ("max", "min")  # of the elements' dtype, whatever that is
+PARTS = {"complex64": "float32", "complex128": "float64"}  # dtypes of the parts of complex numbers
+_KEPT = ("max", "min")  # their result has the dtype of the elements
 _TRUTH = ("any", "all")
-_NARROW = 1 << 14  # terms that integers of one or two bytes add in 32 bits
+_NARROW = 1 << 14  # number of terms for which integers of one or two bytes are summed in 32 bits
 
 
 class ReductionType:
-    """How vectors of a dtype are read, reduced and written: two-byte floats are float32 in
-    registers, integers are added in 64 bits (of one and two bytes in 32, for a while), complex
-    numbers part by part.
+    """How vectors of a dtype are loaded, reduced and stored. Two-byte floats are float32 in
+    registers, integers are summed in 64 bits (those of one and two bytes in 32 bits at first),
+    complex numbers are reduced part by part.
     """
 
     def __init__(self, dtype: str, name: str = "sum") -> None:
@@ -72,7 +72,7 @@ class ReductionType:
         self.vector, self.totals = (vector(c, self.width) for c in (self.scalar, self.total))
 
     def at(self, f: Function, pointer: SSAValue, index: SSAValue) -> SSAValue:
-        """The address of an element, or of a part."""
+        """Return the address of an element, or of a part of a complex number."""
         return f.at(pointer, index, self.memory)
 
     def load(
@@ -83,7 +83,7 @@ class ReductionType:
         mask: SSAValue | None = None,
         other: float = 0,
     ) -> SSAValue:
-        """A vector, with `other` in the lanes that a mask leaves out."""
+        """Load a vector, with `other` in the lanes outside the mask."""
         if self.memory == self.scalar:
             return f.load(self.vector, pointer, index, mask=mask, other=other)
         read = f.load(vector(self.memory, self.width), pointer, index, mask=mask)
@@ -101,21 +101,23 @@ class ReductionType:
         index: SSAValue,
         mask: SSAValue | None = None,
     ) -> None:
-        """Round what is wider (a scalar or a vector), and write it."""
+        """Round a wider value (a scalar or a vector) and store it."""
         if self.floating and value.ctype != "i8":
             value = f.trunc(value, vector(self.scalar, lanes(value.ctype)))
             value = pack(f, value, self.dtype)
         f.store(value, pointer, index, mask=mask)
 
     def better(self, f: Function, name: str) -> Callable[[SSAValue, SSAValue], SSAValue]:
-        """The larger or smaller one of two vectors, which of floats are not NaN."""
+        """Return a function for the larger or smaller of two vectors, which must not contain NaN if
+        they are floats.
+        """
         if self.unsigned:
             how = "ugt" if name == "max" else "ult"
             return lambda a, b: f.select(a.compare(how, b), a, b)
         return f.larger if name == "max" else f.smaller
 
     def worst(self, name: str) -> float:
-        """What every element is better than, or as good."""
+        """Return the value than which every element is at least as good."""
         if self.floating:
             return -pymath.inf if name == "max" else pymath.inf
         if self.dtype == "bool":
@@ -124,18 +126,18 @@ class ReductionType:
         return info.min if name == "max" else info.max
 
     def true(self, v: SSAValue) -> SSAValue:
-        """Which lanes are not zero."""
+        """Return which lanes are not zero."""
         return v.compare("une" if self.floating else "ne", 0)
 
     def folded(self, f: Function, v: SSAValue, combine: Callable[..., SSAValue]) -> list[SSAValue]:
-        """The lanes of a vector as one, of the real and the imaginary parts each."""
+        """Combine the lanes of a vector; real and imaginary parts separately."""
         if self.parts == 1:
             return [f.fold(v, combine)]
         return [f.fold(part, combine) for part in _split(f, v)]
 
 
 def _split(f: Function, v: SSAValue) -> list[SSAValue]:
-    """Real and imaginary parts that lie in turn."""
+    """Separate interleaved real and imaginary parts."""
     if lanes(v.ctype) == 2:
         return [_lanes(f, v, part, 1) for part in (0, 1)]
     return [f.shuffle(v, v, list(range(part, lanes(v.ctype), 2))) for part in (0, 1)]
@@ -183,7 +185,7 @@ def _sum_piece(
         with f.loop(whole, count, width) as i:
             add(parts[0], i, f.tail_mask(count - i, width))
         sums = [part.get() for part in parts]
-        if not k.floating:  # which of narrow integers need more bits already
+        if not k.floating:  # the final sums of narrow integers need more bits
             sums = [f.extend(value, k.totals) for value in sums]
         sums = k.folded(f, _pairwise(sums, _plus), _plus)
         for total, value in zip(totals, sums):
@@ -196,21 +198,21 @@ def _plus(a: SSAValue, b: SSAValue) -> SSAValue:
 
 
 def _times(a: list[SSAValue], b: list[SSAValue]) -> list[SSAValue]:
-    """Products of numbers of one part or two."""
+    """Multiply numbers of one part or two."""
     if len(a) == 1:
         return [a[0] * b[0]]
     return [a[0] * b[0] - a[1] * b[1], a[0] * b[1] + a[1] * b[0]]
 
 
 def _number(f: Function, v: SSAValue) -> SSAValue:
-    """The elements, 0 for NaN."""
+    """Replace NaN by 0."""
     return f.select(v.compare("uno", v), f.const(0.0, v.ctype), v)
 
 
 def _factors(
     f: Function, k: ReductionType, x: SSAValue, i: SSAValue, mask: SSAValue | None = None
 ) -> list[SSAValue]:
-    """Elements as they are multiplied, part by part; ones in the lanes that a mask leaves out."""
+    """Load elements as they are multiplied, part by part, with ones in the lanes outside the mask."""
     v = f.extend(k.load(f, x, i, mask, 1), k.totals)
     if k.parts == 1:
         return [v]
@@ -231,8 +233,9 @@ def _multiply(product: list[Var], by: list[SSAValue]) -> None:
 
 
 def _flush(f: Function, k: ReductionType, products: list[list[Var]]) -> None:
-    """Zeros for doubles that lost digits to underflow: numbers of four bytes and fewer are below
-    that long since, and the processor takes a hundred times as long for each product of such.
+    """Replace doubles that have lost digits to underflow by zeros. They are far below what numbers
+    of four bytes and fewer can represent, and the processor takes a hundred times as long for each
+    product of such numbers.
     """
     if not k.floating or k.dtype == "float64":
         return
@@ -244,7 +247,7 @@ def _flush(f: Function, k: ReductionType, products: list[list[Var]]) -> None:
 
 
 def _product_piece(f: Function, k: ReductionType, x: SSAValue, length: SSAValue) -> list[SSAValue]:
-    """The product, multiplied in double."""
+    """Emit the product, computed in double."""
     width = k.width
     products = [_ones(f, k) for _ in range(UNROLL)]
     whole = length - length % (width * UNROLL)
@@ -263,7 +266,7 @@ def _product_piece(f: Function, k: ReductionType, x: SSAValue, length: SSAValue)
 
 
 def _lanes(f: Function, v: SSAValue, first: int, count: int) -> SSAValue:
-    """Neighboring lanes of a vector; a scalar for one."""
+    """Return adjacent lanes of a vector; a scalar for one lane."""
     if count > 1:
         return f.shuffle(v, v, list(range(first, first + count)))
     return f.emit(f"extractelement {v.ctype} {v.name}, i32 {first}", element(v.ctype))
@@ -272,7 +275,7 @@ def _lanes(f: Function, v: SSAValue, first: int, count: int) -> SSAValue:
 def _extreme_piece(
     f: Function, k: ReductionType, x: SSAValue, length: SSAValue, name: str
 ) -> list[SSAValue]:
-    """The largest or smallest element, NaN if there is one (floats: as a double)."""
+    """Emit the largest or smallest element, or NaN if there is one (as a double for floats)."""
     kind, width = k.vector, k.width
     better, worst = k.better(f, name), k.worst(name)
     best = [f.var(kind, worst) for _ in range(UNROLL)]
@@ -283,7 +286,7 @@ def _extreme_piece(
         for part, v in zip(best, vectors):
             part.set(better(v, part.get()))
         if k.floating:
-            # One comparison finds a NaN in either of two vectors.
+            # One comparison detects NaN in either of two vectors.
             bad.set(
                 bad.get()
                 | vectors[0].compare("uno", vectors[1])
@@ -308,7 +311,7 @@ def _bits(f: Function, flags: SSAValue) -> SSAValue:
 def _truth_piece(
     f: Function, k: ReductionType, x: SSAValue, length: SSAValue, name: str
 ) -> list[SSAValue]:
-    """Whether any element, or all of them, are not zero, as a byte."""
+    """Emit whether any element, or all of them, are not zero, as a byte."""
     width, start = k.width, int(name == "all")
     flags = [f.var(vector("i1", width), start) for _ in range(UNROLL)]
     whole = length - length % (width * UNROLL)
@@ -357,9 +360,10 @@ def _piece(
 
 
 def _build_rows(dtype: str, name: str) -> str:
-    """Each kernel reduces pieces: rows * pieces iterations. `out` has a total for each, to be
-    combined by `finish`; or, where `direct` says that rows are whole, the scaled result. Lengths
-    count the parts of complex numbers.
+    """Emit a kernel that reduces pieces of rows, with rows * pieces iterations.
+
+    `out` receives a total for each piece, to be combined by `finish`; or, if `direct` says that
+    rows are not cut into pieces, the scaled result. Lengths count the parts of complex numbers.
     """
     module, k = Module(), ReductionType(dtype, name)
     if name in ("finish", "finish_norm"):
@@ -373,7 +377,7 @@ def _build_rows(dtype: str, name: str) -> str:
         start = p % f.pieces * f.size
         stop = f.smaller(start + f.size, f.length)
         at = k.at(f, f.x, row * f.length + start)
-        if name == "deviations":  # the sum of squares around each row's mean
+        if name == "deviations":  # the sum of squared deviations from each row's mean
             m = f.splat(f.load(k.scalar, f.mean, row), k.vector)
             made = _sum_piece(f, k, at, stop - start, lambda v: (v - m) * (v - m))
         else:
@@ -384,7 +388,7 @@ def _build_rows(dtype: str, name: str) -> str:
 
 
 def _finish(module: Module, k: ReductionType, name: str) -> None:
-    """Combine pieces of floats, scale and round."""
+    """Emit the function that combines the pieces of floats, scales and rounds."""
     f = module.function(name, x="ptr", out="ptr", rows="i64", pieces="i64", scale="double")
     with f.loop(0, f.rows) as r:
         total = f.var("double", 0.0)
@@ -396,7 +400,7 @@ def _finish(module: Module, k: ReductionType, name: str) -> None:
     f.ret()
 
 
-# Columns: inner > 1. A task is one block of columns of one outer index.
+# Columns: inner > 1. A task is a block of columns with the same outer index.
 
 
 def _build_columns(dtype: str, name: str) -> str:
@@ -505,7 +509,7 @@ def _columns(
 
 @functools.cache
 def _libraries(dtype: str) -> tuple[jit.NativeLibrary, jit.NativeLibrary]:
-    """Reductions of rows and of columns."""
+    """Return the kernels that reduce rows and those that reduce columns."""
     plain = ("sum", "norm", "nansum", "prod", *_KEPT, *_TRUTH)
     rows = {
         **dict.fromkeys(plain, "paaiiidiii"),
@@ -536,8 +540,9 @@ KINDS = {numpy_dtype(k): k for k in (*FLOATS, *WHOLE)} | {np.dtype(k): k for k i
 def arranged(
     shape: tuple[int, ...], axis: Axes
 ) -> tuple[int, int, int, tuple[int, ...], tuple[int, ...]] | None:
-    """A contiguous array of a shape as (before, reduced, after), and the result's shape without and
-    with the reduced dimensions; None where those are not neighbors, or not there.
+    """Regard a contiguous array of a shape as (before, reduced, after). Returns these three sizes,
+    and the result's shape without and with the reduced dimensions; None if the reduced dimensions
+    are not adjacent or do not exist.
     """
     ndim = len(shape)
     if axis is None:
@@ -566,7 +571,7 @@ def _grain(work: int) -> int:
 
 @functools.cache
 def _kind(dtype: np.dtype[Any], name: str) -> tuple[ReductionType, Any, Any]:
-    """How a reduction takes a dtype; the dtypes of its totals and of its results."""
+    """Return how a reduction handles a dtype, the dtype of its totals and that of its results."""
     kind = ReductionType(KINDS[dtype], name)
     if name in _TRUTH:
         return kind, np.dtype(np.uint8), np.dtype(np.bool_)
@@ -602,7 +607,7 @@ class _Prepared(NamedTuple):
 def _plan(
     name: str, dtype: np.dtype[Any], shape: tuple[int, ...], axis: Axes, keepdims: bool
 ) -> _Prepared | None:
-    """None for what is not served."""
+    """Return how to reduce arrays of this dtype and shape; None if not supported."""
     known = KINDS.get(dtype)
     if known is None or not available(PARTS.get(known, known)):
         return None
@@ -643,7 +648,7 @@ def _reduce(name: str, x: np.ndarray, mean: tuple, plan: _Prepared, scale: float
 def _in_pieces(
     name: str, x: np.ndarray, mean: tuple, out: np.ndarray, outer: int, length: int, scale: float
 ) -> None:
-    """Reduce long contiguous rows."""
+    """Reduce long contiguous rows, in pieces."""
     library = _libraries(KINDS[x.dtype])[0]
     kind, total, _ = _kind(x.dtype, name)
     length *= kind.parts
@@ -670,38 +675,40 @@ def _of_floats(name: str, x: np.ndarray, axis: Axes, keepdims: bool) -> np.ndarr
 
 
 def sum(x: np.ndarray, axis: Axes = None, keepdims: bool = False) -> np.ndarray | None:
-    """The sum over an axis, adjacent axes or everything; of integers in int64."""
+    """Return the sum over an axis, adjacent axes or everything; integers are summed in int64."""
     plan = _planned("sum", x, axis, keepdims)
     return plan and _reduce("sum", x, (), plan, 1.0)
 
 
 def norm(x: np.ndarray, axis: Axes = None, keepdims: bool = False) -> np.ndarray | None:
-    """The root of the sum of squares."""
+    """Return the root of the sum of squares."""
     return _of_floats("norm", x, axis, keepdims)
 
 
 def nansum(x: np.ndarray, axis: Axes = None, keepdims: bool = False) -> np.ndarray | None:
-    """The sum of what is not NaN."""
+    """Return the sum of the elements that are not NaN."""
     return _of_floats("nansum", x, axis, keepdims)
 
 
 def prod(x: np.ndarray, axis: Axes = None, keepdims: bool = False) -> np.ndarray | None:
-    """The product, multiplied in double and rounded once; of integers in int64."""
+    """Return the product, computed in double and rounded once; integers are multiplied in int64."""
     plan = _planned("prod", x, axis, keepdims)
     return plan and _reduce("prod", x, (), plan, 1.0)
 
 
 def mean(x: np.ndarray, axis: Axes = None, keepdims: bool = False) -> np.ndarray | None:
-    """The mean of floats or complex numbers; NaN over nothing."""
+    """Return the mean of floats or complex numbers; NaN if there are no elements."""
     plan = _planned("sum", x, axis, keepdims) if x.dtype.kind in "fVc" else None
-    # Over nothing: 0 * NaN.
+    # Without elements: 0 * NaN.
     return plan and _reduce("sum", x, (), plan, 1.0 / plan.length if plan.length else pymath.nan)
 
 
 def var(
     x: np.ndarray, axis: Axes = None, correction: float = 1, keepdims: bool = False
 ) -> tuple[np.ndarray, np.ndarray] | None:
-    """The variance with divisor `length - correction` (at least 0), and the mean; in two passes."""
+    """Return the variance with the divisor `length - correction` (at least 0), and the mean,
+    computed in two passes.
+    """
     plan = _planned("sum", x, axis, keepdims) if x.dtype is _F32 else None
     away = _planned("deviations", x, axis, keepdims) if plan is not None else None
     if plan is None or away is None:
@@ -715,28 +722,28 @@ def var(
 
 def _extreme(name: str, x: np.ndarray, axis: Axes, keepdims: bool) -> np.ndarray | None:
     plan = _planned(name, x, axis, keepdims) if x.dtype.kind != "c" else None
-    if plan is None or plan.length == 0:  # the caller has the words for a maximum of nothing
+    if plan is None or plan.length == 0:  # the caller raises the error for a maximum of no elements
         return None
     return _reduce(name, x, (), plan, 1.0)
 
 
 def amax(x: np.ndarray, axis: Axes = None, keepdims: bool = False) -> np.ndarray | None:
-    """The largest element, NaN if there is one; not served over nothing."""
+    """Return the largest element, or NaN if there is one; None if there are no elements."""
     return _extreme("max", x, axis, keepdims)
 
 
 def amin(x: np.ndarray, axis: Axes = None, keepdims: bool = False) -> np.ndarray | None:
-    """The smallest element, NaN if there is one; not served over nothing."""
+    """Return the smallest element, or NaN if there is one; None if there are no elements."""
     return _extreme("min", x, axis, keepdims)
 
 
 def any(x: np.ndarray, axis: Axes = None, keepdims: bool = False) -> np.ndarray | None:
-    """Whether an element is not zero; of real numbers."""
+    """Return whether any element is not zero, for real numbers."""
     return _truth("any", x, axis, keepdims)
 
 
 def all(x: np.ndarray, axis: Axes = None, keepdims: bool = False) -> np.ndarray | None:
-    """Whether no element is zero; of real numbers."""
+    """Return whether no element is zero, for real numbers."""
     return _truth("all", x, axis, keepdims)
 
 

@@ -1,4 +1,4 @@
-"""Reductions in generated loops: what partial results are, and how they become results."""
+"""Reductions in generated loops: the types of their partial results, and how these become results."""
 
 from __future__ import annotations
 
@@ -27,7 +27,9 @@ __all__ = ["Gather", "combine_slots", "fill", "gather_of", "write_empty"]
 
 
 class Gather(NamedTuple):
-    """How a reduction gathers: dtype of the partial results in vectors, and of the totals."""
+    """How a reduction accumulates: the dtypes of partial results in vectors, of totals and of the
+    result, and the number of terms.
+    """
 
     kind: str
     part: str
@@ -36,11 +38,11 @@ class Gather(NamedTuple):
     terms: int
 
     def identity(self, m: Maker, kind: str) -> Num:
-        """What changes nothing: -0 for sums of floats, as -0 + 0 is 0."""
+        """Return the neutral element; for sums of floats it is -0, since -0 + 0 is 0."""
         return m.number(_identity(self.kind, kind), kind)
 
     def combine(self, m: Maker, a: Num, b: Num) -> Num:
-        """Two partial results as one."""
+        """Combine two partial results."""
         if self.kind in ("sum", "mean"):
             return a + b
         if self.kind == "prod":
@@ -50,7 +52,7 @@ class Gather(NamedTuple):
         return a | b if self.kind == "any" else a & b
 
     def fold(self, one: Maker, x: Num) -> Num:
-        """The lanes combined to a scalar."""
+        """Combine the lanes to a scalar."""
         f, kind = one.f, x.kind
         if self.kind not in ("max", "min") or not is_float(kind) or lanes(x.value.ctype) == 1:
             return Num(
@@ -61,7 +63,7 @@ class Gather(NamedTuple):
                 ),
                 kind,
             )
-        # NaN is looked for once, beside the comparisons.
+        # NaN is detected once, separately from the comparisons.
         best = f.fold(x.value, f.larger if self.kind == "max" else f.smaller)
         bits = f"i{lanes(x.value.ctype)}"
         found = f.bitcast(x.isnan().value, bits)
@@ -70,12 +72,16 @@ class Gather(NamedTuple):
         )
 
     def final(self, m: Maker, total: Num) -> Num:
-        """The result of all terms, in the dtype of the reduction: a mean is divided here."""
+        """Convert the total of all terms to the result in the reduction's dtype; a mean is divided
+        here.
+        """
         return m.cast(total / float(self.terms) if self.kind == "mean" else total, self.dtype)
 
 
 def gather_of(kind: str, dtype: str, count: int) -> Gather:
-    """Sums of float32 and two-byte floats go on in double, integers are added in 64 bits."""
+    """Return how to accumulate. Sums of float32 and two-byte floats continue in double; integers
+    are summed in 64 bits.
+    """
     if kind in ("any", "all"):
         return Gather(kind, "bool", "bool", dtype, count)
     if kind in ("max", "min"):
@@ -107,7 +113,9 @@ def _identity(kind: str, dtype: str) -> Any:
 def combine_slots(
     f: Function, plan: LoopPlan, k: int, g: Gather, scratch: SSAValue, out: SSAValue, width: int
 ) -> None:
-    """Add up the partial results of reduction `k`, in their order, and write the result."""
+    """Emit the combination of the partial results of reduction `k`, in their order, and the store
+    of the result.
+    """
     kept = plan.kept(k) or [(1, 0)]
     size = plan.slot_size(k)
     dims, strides = [], 1
@@ -149,14 +157,14 @@ def combine_slots(
 
 
 def fill(f: Function, where: SSAValue, count: int, g: Gather, width: int) -> None:
-    """Partial results at the beginning."""
+    """Emit stores of the neutral element to the memory of partial results."""
     m = Maker(f, width)
     start = pack(f, g.identity(m, g.total).value, g.total)
     each_vector(f, count, width, lambda i, mask: store(f, start, where, i, mask))
 
 
 def write_empty(f: Function, kept: list[tuple[int, int]], g: Gather, out: SSAValue) -> None:
-    """The result of a reduction over nothing."""
+    """Emit a store of the result of a reduction over no elements."""
     one = Maker(f, 1)
     nothing = one.number(0, g.total) if g.kind in ("sum", "mean") else g.identity(one, g.total)
     value = pack(f, g.final(one, nothing).value, g.dtype)

@@ -1,4 +1,4 @@
-"""Arithmetic of rows: with one number for each row, or with one row for all (floats, integers but
+"""Arithmetic on rows, with one number per row or with one row for all (floats, and integers except
 for quotients; in C order).
 
     >>> x, column = np.ones((300, 20), np.float32), np.arange(300, dtype=np.float32)[:, None]
@@ -32,15 +32,16 @@ OPERATIONS: dict[str, Callable[[Any, Any], Any]] = {
     "multiply": lambda a, b: a * b,
     "divide": lambda a, b: a / b,
 }
-LEAST = 2048  # elements of a result: fewer are NumPy's
-_MOST = 1024  # columns: longer rows are NumPy's
-_ROWS = 16  # at least
-_SHORT = 64  # columns of rows that are taken together
-# Dimensions as they lie in memory, and back: of a transposed matrix, of channels side by side.
+LEAST = 2048  # for results with fewer elements NumPy is used
+_MOST = 1024  # for longer rows NumPy is used
+_ROWS = 16  # least number of rows
+_SHORT = 64  # rows with fewer columns are processed several at a time
+# Permutations to the order in memory, and back: of a transposed matrix, and of channels_last
+# images.
 _ORDERS = {2: ((1, 0), (1, 0)), 4: ((0, 2, 3, 1), (0, 3, 1, 2))}
 _NAMES = "float32 float64 float16 bfloat16 int8 uint8 int16 int32 int64".split()
 _KINDS = {numpy_dtype(name): "int8" if name == "uint8" else name for name in _NAMES}
-_GRAIN = 16384  # elements a chunk
+_GRAIN = 16384  # elements per chunk
 
 
 def _build(name: str) -> str:
@@ -85,10 +86,12 @@ _lib = jit.NativeLibrary(
 
 
 def arithmetic(operation: str, a: np.ndarray, b: np.ndarray) -> np.ndarray | None:
-    """`np.add(a, b)` and its kin where one of them has a number for each row of the other, or is one
-    row: in trailing dimensions of size 1, in leading ones that it has not or of size 1. Of a
-    transposed matrix, and of images whose channels lie side by side, the dimensions count as they
-    lie in memory. A column and a row make a matrix.
+    """Like `np.add(a, b)` and the like, if one operand has one number for each row of the other, or
+    is a single row. None if not supported.
+
+    For this, a column has size 1 in its trailing dimensions; a row has no leading dimensions, or
+    leading dimensions of size 1. For transposed matrices and channels_last images, the dimensions
+    count in their order in memory. A column and a row together make a matrix.
     """
     kind = _KINDS.get(a.dtype)
     if (
@@ -122,8 +125,8 @@ def arithmetic(operation: str, a: np.ndarray, b: np.ndarray) -> np.ndarray | Non
 
 
 class _Plan(NamedTuple):
-    """The kernel, whether the second operand is the larger one, the result's shape, how often one row
-    is repeated, and the kernel's numbers.
+    """The kernel, whether the second operand is the larger one, the result's shape, how often the
+    row is repeated, and the kernel's numbers.
     """
 
     run: Any
@@ -135,7 +138,7 @@ class _Plan(NamedTuple):
 
 @functools.lru_cache(1024)
 def _planned(operation: str, kind: str, one: tuple[int, ...], two: tuple[int, ...]) -> _Plan | None:
-    """How operands of two shapes, both in order, are computed; None where they are not."""
+    """Return how to compute with contiguous operands of two shapes; None if not supported."""
     turned, times = math.prod(one) < math.prod(two), 1
     shape, other = (two, one) if turned else (one, two)
     spread = _spread(one, two)
@@ -161,7 +164,7 @@ def _planned(operation: str, kind: str, one: tuple[int, ...], two: tuple[int, ..
             if shape[len(shape) - len(own) :] != own:
                 return None
             columns = math.prod(other)
-            if columns and columns < _SHORT:  # several rows at a time
+            if columns and columns < _SHORT:  # process several rows at a time
                 whole = size // columns
                 several = math.gcd(whole, _SHORT // columns * 8)
                 if whole // several >= _ROWS:
@@ -176,7 +179,7 @@ def _planned(operation: str, kind: str, one: tuple[int, ...], two: tuple[int, ..
 
 
 def _spread(one: tuple[int, ...], other: tuple[int, ...]) -> tuple[int, int] | None:
-    """The sizes of the matrix that a column and a row make; None for other shapes."""
+    """Return the sizes of the matrix that a column and a row make; None for other shapes."""
     if len(one) == 2 and one[1] == 1 and (len(other) == 1 or len(other) == 2 and other[0] == 1):
         return one[0], other[-1]
     if len(other) == 2 and other[1] == 1 and (len(one) == 1 or len(one) == 2 and one[0] == 1):

@@ -1,8 +1,8 @@
-"""Steps of generated loops: which operations a loop may hold, and what each computes for one vector
-of elements.
+"""Steps of generated loops: which operations a loop may contain, and what each computes for one
+vector of elements.
 
-What an operation computes is its formula (`ir.formula`); here is how the arguments of a step reach
-it, by their dtypes.
+The computation is the operation's formula (`ir.formula`). This module converts the arguments of a
+step to what the formula expects, depending on their dtypes.
 """
 
 from __future__ import annotations
@@ -16,12 +16,14 @@ from .words import Words
 
 __all__ = ["compute", "costly", "supports"]
 
-# of integers: the divisor must be a constant, and not 0
+# for integers the divisor must be a constant other than 0
 DIVISIONS = ("floor_divide", "trunc_divide", "remainder", "fmod")
 
 
 def costly(op: str) -> bool:
-    """Whether an operation takes an elementary function, which costs as much as many additions."""
+    """Return whether an operation uses an elementary function, which costs as much as many
+    additions.
+    """
     return not ELEMENTARY.isdisjoint(FORMULAS[op].words())
 
 
@@ -34,7 +36,7 @@ def _served(formula: Formula, kind: str) -> bool:
 
 
 def common(kinds: list[str]) -> str | None:
-    """The dtype that comparisons are made in; None if there is none that is served."""
+    """Return the dtype in which values of these dtypes are compared; None if it is not supported."""
     kinds = sorted(set(kinds))
     if len(kinds) == 1:
         return kinds[0]
@@ -47,8 +49,8 @@ def common(kinds: list[str]) -> str | None:
 
 
 def _fractions(given: tuple[Any, ...], kind: str) -> bool:
-    """Whether a float meets integers, or a larger number bools: the engine would promote them
-    first, with other results.
+    """Return whether a float is combined with integers, or a number above 1 with bools. The engine
+    would promote the arrays first, with other results.
     """
     if kind == "bool":
         return any(not isinstance(x, str) and x not in (0, 1, None) for x in given)
@@ -60,8 +62,8 @@ def _fractions(given: tuple[Any, ...], kind: str) -> bool:
 def supports(
     op: str, dtypes_in: tuple[Any, ...], dtype_out: str, params: tuple[tuple[str, Any], ...] = ()
 ) -> bool:
-    """Whether a step can be generated: `dtypes_in` holds a dtype's name for each argument, None for
-    one that is a number known at run time, the number itself for a constant.
+    """Return whether a step can be generated. `dtypes_in` has for each argument its dtype's name,
+    None for a number known at run time, or the number itself for a constant.
 
     >>> supports("add", ("float32", 2.0), "float32"), supports("erfcx", ("float32",), "float32")
     (True, False)
@@ -120,8 +122,8 @@ def _is_number(x: Any) -> bool:
 def compute(
     m: Words, op: str, args: list[Any], dtype: str, params: tuple[tuple[str, Any], ...]
 ) -> Num:
-    """The result of a step; arguments are `Num`s (`Weak` ones for numbers), Python numbers, or None
-    where an optional one is left out.
+    """Return the result of a step. Arguments are `Num`s (`Weak` ones for numbers), Python numbers,
+    or None for an optional argument that is left out.
     """
     formula, given = FORMULAS[op], dict(params)
     if formula.args == "compare":
@@ -135,7 +137,7 @@ def compute(
     values = []
     for k, a in enumerate(args):
         if a is None or formula.args == "power" and not isinstance(a, Num):
-            # of float16 no roots are taken
+            # roots are not computed in float16
             powers = a is not None and dtype == "float16" and abs(a) == 0.5
             values.append(m.number(a, "float32") if powers else a)
         elif k in formula.masks:

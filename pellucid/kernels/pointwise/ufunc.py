@@ -1,4 +1,4 @@
-"""Formulas as NumPy ufuncs whose inner loop is one fused, generated loop.
+"""Formulas as NumPy ufuncs whose inner loop is a single generated loop.
 
     >>> swish_mul = make_ufunc("swish_mul", Formula(lambda m, x, y: x * m.sigmoid(x) * y))
     >>> swish_mul is None or swish_mul(np.ones((2, 3), np.float32), np.ones(3, np.float32)).shape == (2, 3)
@@ -45,9 +45,10 @@ __all__ = [
     "signature_of",
 ]
 
-GRAIN = 16384  # elements a chunk: 64 KiB of each array, some microseconds
-BLOCK = 256  # elements that strided operands are copied in
-LOOKED_UP = 1 << 12  # elements for which it is worth computing each of the two-byte floats once
+GRAIN = 16384  # elements per chunk: 64 KiB of each array, some microseconds
+BLOCK = 256  # number of elements of strided operands that are copied at a time
+# number of elements from which on a table of the results for all two-byte floats pays
+LOOKED_UP = 1 << 12
 
 
 # From loops to ufuncs, through NumPy's C interface
@@ -60,24 +61,24 @@ _alive: list = forever([])
 
 
 class Signature(NamedTuple):
-    """The dtypes of a loop's operands in memory, inputs first."""
+    """The dtypes in memory of a loop's operands, inputs first."""
 
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """The dtypes of all arguments, then of all results."""
+        """The dtypes of all inputs, followed by those of all outputs."""
         return self.inputs + self.outputs
 
     @property
     def numbers(self) -> list[int]:
-        """NumPy's numbers of the dtypes."""
+        """NumPy's numbers of these dtypes."""
         return [(BFLOAT16 if kind == "bfloat16" else np.dtype(kind)).num for kind in self.kinds]
 
 
 def signature_of(formula: Formula, kind: str) -> Signature:
-    """The dtypes that a formula of `kind` reads and writes."""
+    """Return the dtypes that a formula of `kind` reads and writes."""
     count = len(formula.values)
     values = ["bool" if k in formula.masks else kind for k in range(count)]
     wide = "float32" if kind in HALVES else kind
@@ -86,15 +87,15 @@ def signature_of(formula: Formula, kind: str) -> Signature:
 
 
 def results_of(formula: Formula) -> int:
-    """How many results a formula has."""
+    """Return the number of results of a formula."""
     return len(formula.text().splitlines()[-1].split()) - 1
 
 
 def make_ufunc(name: str, formula: Formula, doc: str = "", named: bool = False) -> np.ufunc | None:
-    """A ufunc that computes a formula; None where code cannot be generated.
+    """Return a ufunc that computes a formula; None if code cannot be generated.
 
-    `named` says that the formula speaks of operations of this package alone: code on disk is found
-    by its text, without writing IR.
+    `named` asserts that the formula only uses operations of this package. Then the code on disk is
+    found by the formula's text, without generating IR.
     """
     if not target.available():
         return None
@@ -118,16 +119,16 @@ def make_ufunc(name: str, formula: Formula, doc: str = "", named: bool = False) 
 
 
 def make_half(name: str, formula: Formula, kind: str) -> np.ufunc:
-    """A ufunc with one loop, for two-byte floats."""
+    """Return a ufunc with a single loop, for two-byte floats."""
     own = signature_of(formula, kind)
     return assemble(name, {own: LazyLoop(own, kind, name, formula, True)})[0]
 
 
 class LazyLoop:
-    """A loop that few programs use: its first call compiles it and puts it into its place.
+    """A loop that few programs use: its first call compiles it and replaces it in the ufunc.
 
-    `otherwise` computes where it cannot be compiled: a loop's address and its data, or None for the
-    formula by NumPy.
+    `otherwise` is used if it cannot be compiled: a loop's address and its data, or None to compute
+    the formula with NumPy.
     """
 
     def __init__(
@@ -147,11 +148,13 @@ class LazyLoop:
 
     @property
     def address(self) -> int:
-        """The address of the loop that NumPy calls."""
+        """The address of the loop that NumPy calls at first."""
         return ctypes.cast(self.function, ctypes.c_void_p).value or 0
 
     def first(self, args: int, dimensions: int, steps: int, cell: int) -> None:
-        """The loop at its first call: compile it, then run it."""
+        """Compile the loop, install it, and run it once. NumPy calls this as the loop until it is
+        replaced.
+        """
         signature, kind, _, formula, _ = self.about
         try:
             aside = for_numpy(kind, formula)
@@ -170,7 +173,7 @@ class LazyLoop:
                 self.otherwise = None
             if natives is not None:
                 self.otherwise = natives["loop"], threads.team_cell()
-        except KeyboardInterrupt:  # cannot pass through native code
+        except KeyboardInterrupt:  # an exception cannot pass through native code
             threading.Timer(0.05, _thread.interrupt_main).start()
         if self.otherwise is not None:
             self.put(*self.otherwise)
@@ -180,8 +183,8 @@ class LazyLoop:
 
 
 def for_numpy(kind: str, formula: Formula) -> bool:
-    """Whether NumPy computes a formula of two-byte floats, in float32: it has vector code for
-    functions that there is none for here.
+    """Return whether NumPy computes a formula of two-byte floats, in float32: it has vector code
+    for functions that this package has none for.
     """
     words = formula.words()
     return (
@@ -191,12 +194,12 @@ def for_numpy(kind: str, formula: Formula) -> bool:
     )
 
 
-# Words that take no longer in float16 than a look at a table.
+# Words whose computation in float16 takes no longer than a table look-up.
 _AS_FAST = frozenset(("exp", "gelu"))
 
 
 def _costly(kind: str, formula: Formula) -> bool:
-    """Whether a formula of one two-byte float takes longer to compute than to look up."""
+    """Return whether a formula of a single two-byte float takes longer to compute than to look up."""
     if kind not in HALVES or len(formula.values) != 1 or formula.numbers or formula.args != "same":
         return False
     words = formula.words()
@@ -204,9 +207,11 @@ def _costly(kind: str, formula: Formula) -> bool:
 
 
 def _looked_up(about: tuple[Signature, str, str, Formula, bool]) -> tuple[int, int] | None:
-    """A loop that looks up what a formula of one two-byte float makes of each bit pattern, and its
-    data; None where there is none. The values are those that the formula's own loop computes, which
-    serves few elements: they would wait for the table.
+    """Return a loop that looks up the results of a formula of one two-byte float in a table by bit
+    pattern, and its data; None if not available.
+
+    The table is computed by the formula's own loop, which also serves few elements, since reading
+    the table would take longer for these.
     """
     signature, kind, _, formula, _ = about
     if not target.available() or not available(kind):
@@ -230,8 +235,8 @@ def _looked_up(about: tuple[Signature, str, str, Formula, bool]) -> tuple[int, i
 
 
 def _lookup_text() -> str:
-    """A loop of NumPy's that reads the result of each two bytes from a table; `data` is where the
-    cell of the team, the table and what serves few elements are.
+    """Return the IR of a NumPy loop that reads the result for each two-byte element from a table.
+    `data` points to the team's cell, the table, and the loop for few elements.
     """
     module = Module()
     f = module.function("loop", args="ptr", dimensions="ptr", steps="ptr", data="ptr")
@@ -281,12 +286,13 @@ def assemble(
     identity: int = -1,
     operands: tuple[int, int] | None = None,
 ) -> tuple[np.ufunc, Any]:
-    """A ufunc of loops by what they read and write: addresses, or loops for later.
+    """Make a ufunc from loops, given by their signatures as addresses or `LazyLoop`s.
 
-    `first` are loops that NumPy tries before them, in its order: (types, address or loop for later,
-    data) each; `identity` is NumPy's word for what a reduction begins with (-1: nothing), `operands`
-    how many are read and written, where no loop says so. Also the tables that the ufunc reads:
-    functions, data, how many stand first, and operands of each.
+    `first` are loops that NumPy tries before these, in order, as (types, address or LazyLoop,
+    data). `identity` is NumPy's code for the initial value of reductions (-1 for none). `operands`
+    are the numbers of inputs and outputs, needed if `loops` is empty. Also returns the tables that
+    the ufunc reads: functions, data, the number of loops from `first`, and the number of operands
+    of each.
     """
     builtin = [s for s in loops if "bfloat16" not in s.kinds]
     count = len(first) + len(builtin)
@@ -304,7 +310,7 @@ def assemble(
         (ctypes.c_byte * len(types))(*types),
     )
     labels = (name.encode(), doc.encode())
-    _alive.append((arguments, labels))  # NumPy keeps the pointers
+    _alive.append((arguments, labels))  # NumPy keeps pointers to these
     made = _functions()[0](*arguments, count, *operands, identity, *labels, 0)
     for k, loop in enumerate([*[loop for _, loop, _ in first], *[loops[s] for s in builtin]]):
         if isinstance(loop, LazyLoop):
@@ -328,8 +334,8 @@ def _address(loop: Any) -> int:
 
 
 def register(made: np.ufunc, kind: Any, numbers: Any, loop: int, data: int | None) -> None:
-    """Put a loop for a dtype that NumPy does not know itself into a ufunc, or in place of the one
-    that it has.
+    """Register a loop for a dtype that is not NumPy's own with a ufunc, or replace the one that it
+    has.
     """
     types = (ctypes.c_int * len(numbers))(*numbers)
     if _functions()[1](made, kind.num, loop, types, data) < 0:
@@ -356,7 +362,7 @@ def _loop(
 def _with_numpy(
     formula: Formula, signature: Signature, args: int, dimensions: int, steps: int
 ) -> None:
-    """What a loop does, by NumPy: where it cannot be compiled."""
+    """Compute what a loop computes with NumPy, if it cannot be compiled."""
     word = ctypes.c_int64.from_address
     count = word(dimensions).value
     arrays = []
@@ -384,7 +390,7 @@ def _with_numpy(
 
 
 def _converted(x: np.ndarray, source: str, wanted: str) -> np.ndarray:
-    """An array in another of the floats of two and four bytes."""
+    """Convert an array between float32 and two-byte floats."""
     run = _conversion(source, wanted)
     return x.astype(BFLOAT16 if wanted == "bfloat16" else wanted) if run is None else run(x)
 
@@ -400,8 +406,8 @@ def _conversion(source: str, wanted: str) -> np.ufunc | None:
 
 @functools.cache
 def _functions() -> tuple[Callable[..., np.ufunc], Callable[..., int]]:
-    """PyUFunc_FromFuncAndData and PyUFunc_RegisterLoopForType, the second and third entry of
-    NumPy's table of ufunc functions.
+    """Return PyUFunc_FromFuncAndData and PyUFunc_RegisterLoopForType, entries 1 and 2 of NumPy's
+    table of ufunc functions.
     """
     from numpy._core import _multiarray_umath as umath
 
@@ -415,10 +421,11 @@ def _functions() -> tuple[Callable[..., np.ufunc], Callable[..., int]]:
 
 
 def _loop_text(signature: Signature, kind: str, name: str, formula: Formula) -> str:
-    """IR of `void loop(char **args, npy_intp *dimensions, npy_intp *steps, void *team_cell)`.
+    """Return the IR of `void loop(char **args, npy_intp *dimensions, npy_intp *steps, void
+    *team_cell)`.
 
-    The vector loop serves operands that are contiguous or repeat one element (steps of one element
-    or 0); others are copied through small buffers. Where a result is read again by a later element,
+    The vector loop supports operands that are contiguous or repeat one element (with a step of one
+    element or 0); others are copied through small buffers. If a later element reads a result again,
     as in `add.reduce` and `add.accumulate`, elements are computed one by one.
     """
     module = Module()
@@ -428,7 +435,7 @@ def _loop_text(signature: Signature, kind: str, name: str, formula: Formula) -> 
     if _of_bits(kind, formula) is not None:
         width = target.host().vector_bits // 16
     elif kind in HALVES and not ELEMENTARY & formula.words():
-        width *= 2  # packing takes two registers of float32 at a time
+        width *= 2  # packing works on two registers of float32 at a time
     inputs = signature.inputs
     kinds = [MEMORY[name] for name in signature.kinds]
     emit_range(module, width, signature, kind, name, formula)
@@ -500,17 +507,18 @@ def _loop_text(signature: Signature, kind: str, name: str, formula: Formula) -> 
 def independent(
     f: Function, n: SSAValue, inputs: Iterable[Any], outputs: Iterable[Any]
 ) -> SSAValue:
-    """Whether no element of a loop of NumPy's reads what another one writes: elements may be
-    computed in any order. The operands go by place.
+    """Return whether no element of a NumPy loop reads what another element writes, so that they may
+    be computed in any order. Operands are given by index.
 
-    NumPy hands ordinary calls operands that are the same or lie apart. Its `reduce`, `reduceat` and
-    `accumulate` pass the result as an operand: without a step, or one element behind.
+    In ordinary calls, NumPy passes operands that are identical or do not overlap. Its `reduce`,
+    `reduceat` and `accumulate` pass the result as an operand, too: with a step of 0, or one element
+    behind.
     """
 
     def span(k: Any) -> tuple[SSAValue, ...]:
         start, step = f.load("i64", f.args, k), f.load("i64", f.steps, k)
         end = start + step * (n - 1)
-        # an element has at most so many bytes, or stands alone
+        # an element has at most as many bytes as the step, or is the only one
         size = f.larger(f.larger(step, 0 - step), 1)
         return start, step, f.smaller(start, end), f.larger(start, end) + size
 
@@ -525,7 +533,7 @@ def independent(
 
 
 def _emit_copy(module: Module, size: int) -> None:
-    """Copy `count` elements of so many bytes that lie `step` bytes apart."""
+    """Emit a copy of `count` elements of `size` bytes that are `step` bytes apart."""
     kind = f"i{8 * size}"
     f = module.function(
         f"copy.{size}",
@@ -542,13 +550,14 @@ def _emit_copy(module: Module, size: int) -> None:
     f.ret()
 
 
-# Words whose results are operands, or their negatives: they need no rounding.
+# Words whose results are operands or their negatives, so that they need no rounding.
 _EXACT = frozenset(
     "negative absolute maximum minimum fmax fmin where less less_equal greater greater_equal copysign".split()
 )
 
 
-# Words of one two-byte float that its bits tell; the number is infinity's.
+# Words of one two-byte float that are computed from its bits; the second argument has the bits of
+# infinity.
 _BITS: dict[str, Callable[[SSAValue, int], SSAValue]] = {
     "negative": lambda x, infinite: x ^ -0x8000,
     "absolute": lambda x, infinite: x & 0x7FFF,
@@ -561,7 +570,9 @@ _INFINITE = {"float16": 0x7C00, "bfloat16": 0x7F80}
 
 
 def _of_bits(kind: str, formula: Formula) -> Callable[[SSAValue], SSAValue] | None:
-    """What a formula that is one word makes of the bits of two-byte floats; None for others."""
+    """Return the function that computes a formula of one such word from the bits of two-byte
+    floats; None for other formulas.
+    """
     words = formula.words()
     if kind not in HALVES or len(words) != 1 or len(formula.values) != 1 or formula.numbers:
         return None
@@ -572,7 +583,7 @@ def _of_bits(kind: str, formula: Formula) -> Callable[[SSAValue], SSAValue] | No
 def emit_range(
     module: Module, width: int, signature: Signature, kind: str, name: str, formula: Formula
 ) -> None:
-    """The function of a thread's share of the elements, from `begin` to `end`."""
+    """Emit the function that processes a thread's share of the elements, from `begin` to `end`."""
     f = module.function("range", internal=True, args="ptr", begin="i64", end="i64", thread="i64")
     kinds = [MEMORY[name] for name in signature.kinds]
     bases = [f.load("ptr", f.at(f.args, 2 * k, "i64")) for k in range(len(kinds))]
@@ -626,11 +637,11 @@ def _emit_bits(
 
 
 def save_flags(f: Function) -> SSAValue | None:
-    """The processor's record of floating-point exceptions, which NumPy turns into warnings after
-    the loop.
+    """Save the processor's record of floating-point exceptions, which NumPy turns into warnings
+    after the loop.
 
-    Lanes that a `where` does not choose raise some, so they say nothing; PyTorch's functions do not
-    report them either.
+    Lanes that a `where` does not select raise some as well, so the record is meaningless. PyTorch's
+    functions do not report them either.
     """
     if target.host().arch != "x86":
         return None
@@ -641,7 +652,7 @@ def save_flags(f: Function) -> SSAValue | None:
 
 
 def restore_flags(f: Function, slot: SSAValue | None) -> None:
-    """Restore the flags of floating-point errors from where they were kept."""
+    """Restore the record of floating-point exceptions that `save_flags` has saved."""
     if slot is not None:
         f.module.declarations.add("declare void @llvm.x86.sse.ldmxcsr(ptr)")
         f.line(f"call void @llvm.x86.sse.ldmxcsr(ptr {slot.name})")

@@ -1,9 +1,9 @@
-"""Values with NumPy's dtypes while IR is written: arithmetic, conversions and elementary functions
-of vectors.
+"""Values with NumPy's dtypes during code generation: arithmetic, conversions and elementary
+functions of vectors.
 
-A `Num` has operators as an array has, and behaves as one: operands that are Python numbers take its
-dtype, integers wrap around, results in float16 and bfloat16 are rounded after each operation (they
-are held, and computed, in float32), bools add by `or`.
+A `Num` has the operators of an array and behaves like one. Operands that are Python numbers take
+its dtype, integers wrap around, and bools are added by `or`. float16 and bfloat16 are held and
+computed in float32, and results are rounded after each operation.
 """
 
 from __future__ import annotations
@@ -25,27 +25,27 @@ __all__ = ["MEMORY", "Maker", "Num", "Weak", "is_float", "is_half", "itemsize", 
 
 
 def itemsize(kind: str) -> int:
-    """Bytes of an element in memory, by dtype."""
+    """Return the bytes of an element in memory."""
     return BYTES[MEMORY[kind]]
 
 
 def is_float(kind: str) -> bool:
-    """Whether a dtype is floating point, of two bytes included."""
+    """Return whether a dtype is floating point, including those of two bytes."""
     return kind in ("float32", "float64", "float16", "bfloat16")
 
 
 def is_half(kind: str) -> bool:
-    """Whether a dtype is a two-byte float."""
+    """Return whether a dtype is a two-byte float."""
     return kind in ("float16", "bfloat16")
 
 
 def numpy_dtype(kind: str) -> np.dtype[Any]:
-    """NumPy's dtype of a name; ml_dtypes' for bfloat16."""
+    """Return NumPy's dtype of this name; for bfloat16, that of ml_dtypes."""
     return np.dtype(ml_dtypes.bfloat16) if kind == "bfloat16" else np.dtype(kind)
 
 
 class Num:
-    """A value of the dtype `kind`; `value` is its register."""
+    """A value of the dtype `kind`, held in the register `value`."""
 
     __slots__ = ("kind", "make", "value")
 
@@ -133,21 +133,21 @@ class Num:
         return self._compare("ge", other)
 
     def eq(self, other: Any) -> Num:
-        """Where equal; false where one is NaN."""
+        """Return where the values are equal; false where one is NaN."""
         return self._compare("eq", other)
 
     def ne(self, other: Any) -> Num:
-        """Where not equal; true where one is NaN."""
+        """Return where the values differ; true where one is NaN."""
         return self._compare("ne", other)
 
     def isnan(self) -> Num:
-        """Where NaN."""
+        """Return where the value is NaN."""
         return Num(self.make, self.value.compare("uno", self.value), "bool")
 
 
 class Weak(Num):
-    """A number known at run time: it takes the dtype of the arrays that it meets, as a Python
-    number does.
+    """A number known at run time. Like a Python number, it takes the dtype of the arrays that it is
+    combined with.
     """
 
     __slots__ = ()
@@ -160,11 +160,11 @@ class Maker:
         self.f, self.width = f, width
 
     def ctype(self, kind: str) -> str:
-        """The LLVM type of a register with elements of a dtype."""
+        """Return the LLVM type of a register with elements of this dtype."""
         return vector(REGISTER[kind], self.width)
 
     def number(self, value: Any, kind: str) -> Num:
-        """A Python number; floats are rounded to the dtype, integers wrap around."""
+        """Return a Python number as a value; floats are rounded to the dtype, integers wrap around."""
         dtype = numpy_dtype(kind)
         with np.errstate(all="ignore"):
             try:
@@ -175,23 +175,23 @@ class Maker:
         return Num(self, self.f.const(plain, self.ctype(kind)), kind)
 
     def cast(self, x: Any, kind: str) -> Num:
-        """`x.astype(kind)`; Python numbers as well."""
+        """Like `x.astype(kind)`, also for Python numbers."""
         if not isinstance(x, Num):
             return self.number(x, kind)
         return x if x.kind == kind else Num(self, convert(self.f, x.value, x.kind, kind), kind)
 
     def rounded(self, value: SSAValue, kind: str) -> Num:
-        """A result in float32 that stands for a two-byte float."""
+        """Round a float32 result that represents a two-byte float; other dtypes are unchanged."""
         return Num(self, _round(self.f, value, kind) if is_half(kind) else value, kind)
 
     def wide(self, x: Num) -> Num:
-        """Two-byte floats as float32, others as they are."""
+        """Return two-byte floats as float32, others unchanged."""
         return Num(self, x.value, "float32") if is_half(x.kind) else x
 
-    # Functions as NumPy has them.
+    # Functions with NumPy's names.
 
     def where(self, condition: Num, yes: Any, no: Any) -> Num:
-        """`yes` where the condition holds, else `no`."""
+        """Return `yes` where the condition holds, else `no`."""
         kind = yes.kind if isinstance(yes, Num) else no.kind
         yes, no = self.cast(yes, kind), self.cast(no, kind)
         return Num(
@@ -199,27 +199,27 @@ class Maker:
         )
 
     def maximum(self, x: Any, y: Any) -> Num:
-        """The larger one, of equals the second; NaN where one of the two is NaN."""
+        """Return the larger value, the second of equal ones; NaN where either is NaN."""
         return self._extreme(x, y, "gt")
 
     def minimum(self, x: Any, y: Any) -> Num:
-        """The smaller one, of equals the second; NaN where one of the two is NaN."""
+        """Return the smaller value, the second of equal ones; NaN where either is NaN."""
         return self._extreme(x, y, "lt")
 
     def _extreme(self, x: Any, y: Any, how: str) -> Num:
         if not isinstance(x, Num):
-            x, y, how = y, x, how[0] + "e"  # of equals, -0.0 and 0.0 say, the second
+            x, y, how = y, x, how[0] + "e"  # the second of equal values, such as -0.0 and 0.0
         if not is_float(x.kind):
             return self.where(x._compare(how, y), x, y)
         if isinstance(y, Num) or y != y:
             y = self.cast(y, x.kind)
             return self.where(x._compare(how, y) | x.isnan(), x, y)
-        # Against a number: "or unordered" takes NaN along, in one comparison.
+        # If one is a number, the "or unordered" predicate handles NaN in the same comparison.
         number = self.cast(y, x.kind)
         return self.where(Num(self, x.value.compare("u" + how, number.value), "bool"), x, number)
 
     def abs(self, x: Num) -> Num:
-        """The absolute value."""
+        """Return the absolute value."""
         if is_float(x.kind):
             return Num(self, self.f.fabs(x.value), x.kind)
         return x if x.kind.startswith("u") or x.kind == "bool" else self.where(x < 0, -x, x)
@@ -228,32 +228,32 @@ class Maker:
         return self.rounded(self.f.intrinsic(name, x.value.ctype, x.value), x.kind)
 
     def sqrt(self, x: Num) -> Num:
-        """The square root."""
+        """Return the square root."""
         return self._plain("sqrt", x)
 
     def floor(self, x: Num) -> Num:
-        """Rounded down; integers as they are."""
+        """Round down; integers are unchanged."""
         return self._plain("floor", x) if is_float(x.kind) else x
 
     def ceil(self, x: Num) -> Num:
-        """Rounded up; integers as they are."""
+        """Round up; integers are unchanged."""
         return self._plain("ceil", x) if is_float(x.kind) else x
 
     def trunc(self, x: Num) -> Num:
-        """Rounded towards zero; integers as they are."""
+        """Round towards zero; integers are unchanged."""
         return self._plain("trunc", x) if is_float(x.kind) else x
 
     def rint(self, x: Num) -> Num:
-        """Rounded to the nearest whole number, halves to even; integers as they are."""
+        """Round to the nearest whole number, halves to even; integers are unchanged."""
         return self._plain("rint", x) if is_float(x.kind) else x
 
     def copysign(self, x: Num, y: Num) -> Num:
-        """The size of `x` with the sign of `y`."""
+        """Return the magnitude of `x` with the sign of `y`."""
         return Num(self, self.f.copysign(x.value, y.value), x.kind)
 
     def function(self, name: str, *args: Num) -> Num:
-        """An elementary function: generated code for floats where there is some, in double
-        otherwise, by generated code or the C library.
+        """Return an elementary function: in float32 if there is generated code for it, else in
+        double, by generated code or the C library.
         """
         kind, f = args[0].kind, self.f
         if REGISTER[kind] == "float" and name in functions.FUNCTIONS:
@@ -267,9 +267,9 @@ class Maker:
 
 
 def _rest(f: Function, x: SSAValue, y: SSAValue) -> SSAValue:
-    """`fmod`. Up to a quotient of 2**51, what its product with y leaves of x is exact in one fused
-    step; the quotient is one too large where it was rounded up to a whole number. Other lanes are
-    the C library's.
+    """Emit `fmod`. For quotients up to 2**51, x minus the product of quotient and y is exact in one
+    fused step; the quotient is one too large if it has been rounded up to a whole number. For other
+    lanes the C library is called.
     """
     kind = x.ctype
     a, b = f.fabs(x), f.fabs(y)
@@ -295,7 +295,7 @@ def _rest(f: Function, x: SSAValue, y: SSAValue) -> SSAValue:
 
 
 def convert(f: Function, x: SSAValue, source: str, wanted: str) -> SSAValue:
-    """A register of one dtype as a register of another, as `astype` does it."""
+    """Convert a register from one dtype to another, as `astype` does."""
     to = vector(REGISTER[wanted], lanes(x.ctype))
     if wanted == "bool":
         return x.compare("une" if is_float(source) else "ne", 0)
@@ -327,8 +327,8 @@ def convert(f: Function, x: SSAValue, source: str, wanted: str) -> SSAValue:
 
 
 def _to_integer(f: Function, x: SSAValue, wanted: str) -> SSAValue:
-    """Towards zero; beyond the range what x86 processors give, as NumPy does there (C leaves it
-    open).
+    """Convert to integers, rounding towards zero. Out of range, the result is that of x86
+    processors, as in NumPy on these (C leaves it undefined).
     """
     count = lanes(x.ctype)
     bits = 64 if itemsize(wanted) == 8 or wanted == "uint32" else 32
@@ -343,8 +343,8 @@ def _to_integer(f: Function, x: SSAValue, wanted: str) -> SSAValue:
 
 
 def _to_odd(f: Function, x: SSAValue) -> SSAValue:
-    """Doubles as floats with the last bit set where something was lost, so that another rounding
-    sees it.
+    """Convert doubles to floats with the last bit set if digits were lost (round to odd), so that a
+    second rounding is correct.
     """
     count = lanes(x.ctype)
     near = f.trunc(x, vector("float", count))
@@ -355,17 +355,19 @@ def _to_odd(f: Function, x: SSAValue) -> SSAValue:
 
 
 def _round(f: Function, x: SSAValue, kind: str) -> SSAValue:
-    """A float32 register rounded to a two-byte float, as float32."""
+    """Round a float32 register to a two-byte float, kept as float32."""
     return unpack(f, pack(f, x, kind), kind)
 
 
 def _upper(f: Function, bits: SSAValue) -> SSAValue:
-    """The upper half of 32 bits."""
+    """Return the upper half of 32 bits."""
     return f.emit(f"lshr {bits.ctype} {bits.name}, {f.const(16, bits.ctype).name}", bits.ctype)
 
 
 def pack(f: Function, x: SSAValue, kind: str, exact: bool = False) -> SSAValue:
-    """Registers as they lie in memory; `exact` says that two-byte floats need no rounding."""
+    """Convert registers to their form in memory. `exact` asserts that two-byte floats need no
+    rounding.
+    """
     count = lanes(x.ctype)
     words = vector("i16", count)
     if kind == "bool":
@@ -382,7 +384,7 @@ def pack(f: Function, x: SSAValue, kind: str, exact: bool = False) -> SSAValue:
 
 
 def unpack(f: Function, x: SSAValue, kind: str) -> SSAValue:
-    """The registers for what lies in memory."""
+    """Convert elements from their form in memory to registers."""
     count = lanes(x.ctype)
     if kind == "bool":
         return x.compare("ne", 0)
@@ -394,14 +396,14 @@ def unpack(f: Function, x: SSAValue, kind: str) -> SSAValue:
 
 
 class Mask(NamedTuple):
-    """Lanes of a last, partial vector: an IR mask, and how many they are where that is known."""
+    """The lanes of a last, partial vector: an IR mask, and their number if it is known."""
 
     value: SSAValue
     known: int | None
 
 
 def static_mask(f: Function, width: int, count: int) -> Mask:
-    """The first `count` lanes."""
+    """Return the mask of the first `count` lanes."""
     ones = ", ".join(f"i1 {'true' if i < count else 'false'}" for i in range(width))
     return Mask(SSAValue(f, f"<{ones}>", vector("i1", width)), count)
 
@@ -409,10 +411,10 @@ def static_mask(f: Function, width: int, count: int) -> Mask:
 def store(
     f: Function, value: SSAValue, pointer: SSAValue, index: SSAValue | int, mask: Mask | None
 ) -> None:
-    """Write the lanes of a mask."""
+    """Emit a store of the lanes in a mask."""
     if mask is not None and mask.known == 1 and lanes(value.ctype) > 1:
-        # Not through a mask: of a truncated vector LLVM (22, on x86) would store the lane as wide
-        # as it was before.
+        # A single lane is stored without a mask: for a truncated vector, LLVM (22, on x86) would
+        # store the lane as wide as before truncation.
         kind = element(value.ctype)
         f.store(f.emit(f"extractelement {value.ctype} {value.name}, i32 0", kind), pointer, index)
     else:
@@ -422,7 +424,7 @@ def store(
 def each_vector(
     f: Function, count: int, width: int, body: Callable[[Any, Mask | None], None]
 ) -> None:
-    """`body(index, mask)` for vectors over 0..count, a number known now."""
+    """Emit `body(index, mask)` for vectors over 0..count, where `count` is a constant."""
     whole = count - count % width
     if whole:
         with f.loop(0, whole, width) as i:
@@ -432,7 +434,7 @@ def each_vector(
 
 
 def available(kind: str) -> bool:
-    """Whether registers of this dtype can be made here."""
+    """Return whether this processor supports registers of this dtype."""
     if kind == "float16" and target.available() and target.host().arch == "x86":
         return "+f16c" in target.host().features.split(",")
     return kind in REGISTER

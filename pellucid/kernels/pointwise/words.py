@@ -1,8 +1,9 @@
-"""The words of `ir.formula` as native code: the `m` that formulas are run with to write them for
+"""The words of `ir.formula` as native code: the `m` with which formulas are called to emit code for
 one vector of elements.
 
-Words are NumPy's functions, dtype by dtype, so that every result rounds where the eager engine
-rounds. Where `llvm.math` has code for an operation in float32, that is what stands for its formula.
+Words have the meaning of NumPy's functions for each dtype, so that every result is rounded where
+the eager engine rounds it. If `llvm.math` has code for an operation in float32, it replaces the
+formula.
 """
 
 from __future__ import annotations
@@ -25,16 +26,16 @@ __all__ = ["Words"]
 
 
 class Words(Maker):
-    """What formulas are written with. A word that is none of its methods is an elementary
-    function or another operation's formula.
+    """The `m` of formulas for native code. A word that is not one of its methods is an elementary
+    function or the formula of another operation.
     """
 
     def named(self, name: str, *values: Num, **numbers: Any) -> Any:
-        """What the operation `name` computes."""
+        """Return what the operation `name` computes."""
         return self.computed(name, FORMULAS[name], *values, **numbers)
 
     def computed(self, name: str, formula: Formula, *values: Any, **numbers: Any) -> Any:
-        """A formula, or what stands for it."""
+        """Return what a formula computes, from the code that replaces it if there is some."""
         own = {"float": functions.FUNCTIONS, "double": doubles.FUNCTIONS}
         if isinstance(values[0], Num) and name in own.get(REGISTER[values[0].kind], ()):
             return self.function(name, *values)
@@ -69,7 +70,7 @@ class Words(Maker):
         return -x
 
     def absolute(self, x: Num) -> Num:
-        """The absolute value."""
+        """Return the absolute value."""
         return self.abs(x)
 
     def square(self, x: Num) -> Num:
@@ -81,19 +82,19 @@ class Words(Maker):
         return 1 / x
 
     def fma(self, x: Num, y: Num, z: Num) -> Num:
-        """x * y + z, rounded once."""
+        """Return x * y + z, rounded once."""
         return Num(self, self.f.fma(x.value, y.value, z.value), x.kind)
 
     def fmax(self, x: Num, y: Num) -> Num:
-        """The larger one; the other one where one is NaN."""
+        """Return the larger value; if one is NaN, the other one."""
         return self.where((x >= y) | self.isnan(y), x, y)
 
     def fmin(self, x: Num, y: Num) -> Num:
-        """The smaller one; the other one where one is NaN."""
+        """Return the smaller value; if one is NaN, the other one."""
         return self.where((x <= y) | self.isnan(y), x, y)
 
     def real_sign(self, x: Num) -> Num:
-        """-1, 0 or 1; 0 for NaN."""
+        """Return -1, 0 or 1; 0 for NaN."""
         if x.kind == "bool":
             return x
         below = self.number(0 if x.kind.startswith("u") else -1, x.kind)
@@ -101,29 +102,31 @@ class Words(Maker):
 
     complex_sign = real_sign
 
-    # ---- division with rest -------------------------------------------------------------------
+    # ---- division with remainder -------------------------------------------------------------
     def _integers(self, op: str, x: Num, y: Num) -> Num:
-        """An instruction of integers, "div" and "rem" by their sign."""
+        """Emit an instruction on integers; "div" and "rem" are signed or unsigned according to the
+        dtype.
+        """
         op = ("u" if x.kind.startswith("u") else "s") + op if op in ("div", "rem") else op
         ctype = x.value.ctype
         return Num(self, self.f.emit(f"{op} {ctype} {x.value.name}, {y.value.name}", ctype), x.kind)
 
     def _whole(self, x: Num, y: Num) -> tuple[Num, Num]:
-        """A divisor for which the processor's division is defined, and where it was replaced (x /
-        -1 overflows for one x).
+        """Return a divisor for which the processor's division is defined, and where it replaces -1
+        (x / -1 overflows for one x).
         """
         minus = y.eq(-1) if not y.kind.startswith("u") else self.number(False, "bool")
         return self.where(minus, self.number(1, y.kind), y), minus
 
     def fmod(self, x: Num, y: Num) -> Num:
-        """The remainder with the sign of `x`."""
+        """Return the remainder with the sign of `x`."""
         if is_float(x.kind):
             return self.function("fmod", x, y)
         safe, minus = self._whole(x, y)
         return self.where(minus, self.number(0, x.kind), self._integers("rem", x, safe))
 
     def remainder(self, x: Num, y: Num) -> Num:
-        """The remainder with the sign of `y`."""
+        """Return the remainder with the sign of `y`."""
         if is_float(x.kind):
             rest = self.function("fmod", x, y)
             moved = self.where((y < 0) ^ (rest < 0), rest + y, rest)
@@ -137,7 +140,7 @@ class Words(Maker):
         return self.where(minus, self.number(0, x.kind), moved)
 
     def floor_divide(self, x: Num, y: Num) -> Num:
-        """The quotient, rounded down."""
+        """Return the quotient, rounded down."""
         if is_float(x.kind):
             rest = self.function("fmod", x, y)
             exact = (x - rest) / y
@@ -155,7 +158,7 @@ class Words(Maker):
         return self.where(minus, -x, quotient)
 
     def trunc_divide(self, x: Num, y: Num) -> Num:
-        """The quotient, rounded towards zero."""
+        """Return the quotient, rounded towards zero."""
         if is_float(x.kind):
             return self.trunc(x / y)
         safe, minus = self._whole(x, y)
@@ -164,11 +167,11 @@ class Words(Maker):
 
     # ---- rounding -----------------------------------------------------------------------------
     def round_half_even(self, x: Num) -> Num:
-        """Rounded to the nearest whole number, halves to even."""
+        """Round to the nearest whole number, halves to even."""
         return self.rint(x)
 
     def frac(self, x: Num) -> Num:
-        """`x` without its whole part, with the sign of `x`."""
+        """Return `x` without its whole part, with the sign of `x`."""
         return x - self.trunc(x)
 
     # ---- bits ---------------------------------------------------------------------------------
@@ -193,7 +196,7 @@ class Words(Maker):
         return self._shift(x, y, "shl")
 
     def right_shift(self, x: Num, y: Num) -> Num:
-        """`x >> y`, which keeps the sign."""
+        """Return `x >> y`, which keeps the sign."""
         return self._shift(x, y, "lshr" if x.kind.startswith("u") else "ashr")
 
     def _shift(self, x: Num, y: Num, op: str) -> Num:
@@ -206,11 +209,11 @@ class Words(Maker):
 
     # ---- comparisons and logic ----------------------------------------------------------------
     def equal(self, x: Num, y: Num) -> Num:
-        """Where equal; false where one is NaN."""
+        """Return where the values are equal; false where one is NaN."""
         return x.eq(y)
 
     def not_equal(self, x: Num, y: Num) -> Num:
-        """Where not equal; true where one is NaN."""
+        """Return where the values differ; true where one is NaN."""
         return x.ne(y)
 
     def less(self, x: Num, y: Num) -> Num:
@@ -230,41 +233,41 @@ class Words(Maker):
         return x >= y
 
     def logical_and(self, x: Num, y: Num) -> Num:
-        """Where neither is zero."""
+        """Return where neither is zero."""
         return self.cast(x, "bool") & self.cast(y, "bool")
 
     def logical_or(self, x: Num, y: Num) -> Num:
-        """Where one is not zero."""
+        """Return where at least one is not zero."""
         return self.cast(x, "bool") | self.cast(y, "bool")
 
     def logical_xor(self, x: Num, y: Num) -> Num:
-        """Where exactly one is not zero."""
+        """Return where exactly one is not zero."""
         return self.cast(x, "bool") ^ self.cast(y, "bool")
 
     def logical_not(self, x: Num) -> Num:
-        """Where zero."""
+        """Return where the value is zero."""
         return ~self.cast(x, "bool")
 
     def isnan(self, x: Num) -> Num:
-        """Where NaN; nowhere for integers."""
+        """Return where the value is NaN; integers never are."""
         return x.isnan() if is_float(x.kind) else self.number(False, "bool")
 
     def isinf(self, x: Num) -> Num:
-        """Where infinite; nowhere for integers."""
+        """Return where the value is infinite; integers never are."""
         return self.abs(x).eq(math.inf) if is_float(x.kind) else self.number(False, "bool")
 
     def isfinite(self, x: Num) -> Num:
-        """Where neither NaN nor infinite; everywhere for integers."""
+        """Return where the value is neither NaN nor infinite; integers always are finite."""
         return self.abs(x) < math.inf if is_float(x.kind) else self.number(True, "bool")
 
     def signbit(self, x: Num) -> Num:
-        """Where the sign is minus, that of -0.0 too."""
+        """Return where the sign bit is set, also for -0.0."""
         if is_float(x.kind):
             return self.copysign(self.number(1, x.kind), x) < 0
         return self.number(False, "bool") if x.kind.startswith("u") or x.kind == "bool" else x < 0
 
     def largest(self, x: Num) -> Num:
-        """The largest finite number of the dtype."""
+        """Return the largest finite number of the dtype."""
         limits = ml_dtypes.finfo if is_float(x.kind) else np.iinfo
         return self.number(1 if x.kind == "bool" else limits(numpy_dtype(x.kind)).max, x.kind)
 
@@ -282,7 +285,7 @@ class Words(Maker):
                 made = made * x if bit == "1" else made
             return made
         if not isinstance(y, Num):
-            # The exponents that NumPy treats by themselves. As in PyTorch, float16 is rounded once,
+            # The exponents that NumPy handles specially. As in PyTorch, float16 is rounded once,
             # bfloat16 after each product.
             cubed = self.wide(x) if x.kind == "float16" else x
             simple = {
@@ -300,7 +303,7 @@ class Words(Maker):
         return self.function("pow", x, self.cast(y, x.kind))
 
     def logaddexp(self, x: Num, y: Num) -> Num:
-        """`log(exp(x) + exp(y))`, without overflow."""
+        """Return `log(exp(x) + exp(y))`, without overflow."""
         gap = x - y
         top = self.where(gap > 0, x, y)
         made = top + self.log1p(self.exp(-self.abs(gap)))
@@ -308,11 +311,11 @@ class Words(Maker):
         return self.where(gap.isnan() & x.ne(y), gap, made)
 
     def xlogy(self, x: Num, y: Num) -> Num:
-        """`x * log(y)`, 0 where `x` is 0."""
+        """Return `x * log(y)`, 0 where `x` is 0."""
         return self._times("log", x, y)
 
     def xlog1py(self, x: Num, y: Num) -> Num:
-        """`x * log1p(y)`, 0 where `x` is 0."""
+        """Return `x * log1p(y)`, 0 where `x` is 0."""
         return self._times("log1p", x, y)
 
     def _times(self, name: str, x: Num, y: Num) -> Num:
@@ -324,7 +327,7 @@ class Words(Maker):
         )
 
     def heaviside(self, x: Num, values: Num) -> Num:
-        """0 below zero and for NaN, 1 above, `values` at zero."""
+        """Return 0 below zero and for NaN, 1 above, `values` at zero."""
         return self.where(
             x.eq(0), values, self.where(x > 0, self.number(1, x.kind), self.number(0, x.kind))
         )
