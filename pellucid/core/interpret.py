@@ -9,7 +9,7 @@ does so after the interpreter below it has recorded that operation.
   run(below, op, args, params) -> result(s)      an operation as it was called, before promotion
   ran(op, tensors, params, made, aux)            it ran, on these promoted tensors
   writes(tensor)                                 a tensor is about to be overwritten
-  wrote(tensor, result)                          a tensor was overwritten (`result` None: there is no tensor of the new values)
+  wrote(tensor, result)                          a tensor was overwritten (`result` None: no tensor holds the new values)
   recorded(node)                                 a node was added to the graph
   save(array)                                    returns what a node keeps in place of an array; only the innermost one is asked
   gradient(below, node, g)                       the gradient rules of one node -> a gradient for each argument

@@ -1,5 +1,5 @@
-"""A schedule: many kernels called one after the other by one native function, on memory whose
-addresses a table holds.
+"""Schedules: many kernels called one after the other by a single native function, on memory whose
+addresses are in a table.
 
     >>> from .pointwise.loop import Access, Loop, PointwiseOp, Write, emit
     >>> x = Access("float32", (1,))
@@ -12,10 +12,10 @@ addresses a table holds.
     >>> out.tolist() if run else [2.0] * 4
     [2.0, 2.0, 2.0, 2.0]
 
-What it is given at each call are arrays; what stays where it is (parameters, constants) is
-registered with `keep` and goes into the table. Temporaries and working memory lie in an arena, at
-offsets that are known when all calls are there. The text of the code holds no address, so object
-code can be kept on disk.
+Each call passes arrays. What stays in place (parameters, constants) is registered with `keep`, and
+its address goes into the table. Temporaries and working memory are in an arena, at offsets that are
+known once all calls have been added. The generated code contains no address, so its object code can
+be cached on disk.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ GRAIN = 4096
 
 @dataclass(frozen=True)
 class Address:
-    """An address: `offset` bytes into memory that is "given" at each call, "kept" in the table, or
-    "shared" in the arena, under a number.
+    """An address: `offset` bytes into memory number `index` that is "given" at each call, "kept" in
+    the table, or "shared" in the arena.
     """
 
     kind: str
@@ -59,7 +59,7 @@ class Address:
     offset: int = 0
 
     def at(self, by: int) -> Address:
-        """The address `by` bytes further on."""
+        """Return the address `by` bytes further on."""
         return Address(self.kind, self.index, self.offset + by)
 
 
@@ -73,57 +73,55 @@ class Room:
 
 
 class CompiledSchedule(Protocol):
-    """A schedule's function, and what a caller needs who calls the native one himself."""
+    """A schedule's function, with what is needed to call the native function directly."""
 
     numbers: np.ndarray  # the run-time numbers
-    table: np.ndarray  # the addresses of `kept`
+    table: np.ndarray  # the addresses of the entries of `kept`
     kept: list[Any]
     native: Callable[..., int]
     where: int  # the address of `table`
-    places: int  # that of `numbers`
-    used: list[int]  # which of the given arrays the native function takes
+    places: int  # the address of `numbers`
+    used: list[int]  # indices of the given arrays that the native function takes
 
     def __call__(self, *arrays: np.ndarray) -> None: ...
 
 
 class Schedule:
-    """Collects calls, and compiles them to one function of the `given` arrays."""
+    """Collects calls, and compiles them to one function of `given` arrays."""
 
     def __init__(self, given: int) -> None:
         self.given = given
-        self.kept: list[Any] = []  # arrays, or addresses of functions
-        # where in `kept` an address, or the object of an identity, is
+        # arrays, or addresses of functions; their addresses are in the table
+        self.kept: list[Any] = []
+        # index in `kept` by address, or by the id of an object
         self._places: dict[tuple[type, int], int] = {}
         self.kernels: list[Kernel] = []
         self.numbers = 0
         self.calls: list[Callable[[Function], None]] = []
         self.titles: list[str] = []
-        self.item = 0  # which item of the step the calls that are added belong to
-        # what lies in the arena: the caller's temporaries (anything with a size in bytes), and
-        # rooms
+        self.item = 0  # index of the step's item that added calls belong to
+        # contents of the arena: the caller's temporaries (anything with a size in bytes), and rooms
         self.shared: list[Any] = []
-        self.offsets: dict[Any, int] | None = None  # of those
+        self.offsets: dict[Any, int] | None = None  # offsets in the arena, once known
         self._arena = -1
         self._packed: Room | None = None
         self._work: Room | None = None
-        self.plans: list[Any] = []  # what owns tables whose addresses are in `kept`
-        self.streams: list[Any] = []  # whose locks are held while it runs
-        self.refusals: list[Callable[[], None]] = []  # what raises when the function ends early
+        self.plans: list[Any] = []  # owners of tables whose addresses are in `kept`
+        self.streams: list[Any] = []  # random streams whose locks are held while it runs
+        # functions that raise the error if the native function ends early
+        self.refusals: list[Callable[[], None]] = []
         self._updates: dict[tuple[optim.UpdateRule, str], str] = {}
         self.loops: dict[Loop, Kernel] = {}
-        self.common: dict[
-            str, str
-            # loops that other schedules run, too, and that are compiled by themselves: their names
-            # there
-        ] = {}
-        self._used: set[int] = set()  # which of the given arrays
+        # symbols of loops that other schedules run, too, and that are compiled in modules of their own
+        self.common: dict[str, str] = {}
+        self._used: set[int] = set()  # indices of the given arrays that are used
         self._functions: dict[Any, tuple[str, Callable[[Module, str], None]]] = {}
-        # functions that are called by their address: by symbol, where that is in the table
+        # functions that are called by address: index in the table by symbol
         self._apart: dict[str, int] = {}
 
     # ---- memory ----------------------------------------------------------------------------------
     def keep(self, thing: Any) -> int:
-        """Put an array, or the address of a function, into the table; returns its number."""
+        """Add an array, or the address of a function, to the table and return its index."""
         key = (int, thing) if isinstance(thing, int) else (object, id(thing))
         place = self._places.setdefault(key, len(self.kept))
         if place == len(self.kept):
@@ -131,7 +129,7 @@ class Schedule:
         return place
 
     def share(self, thing: Any) -> Address:
-        """Where a temporary lies in the arena."""
+        """Return the address of a temporary in the arena."""
         for k, known in enumerate(self.shared):
             if known is thing:
                 return Address("shared", k)
@@ -139,21 +137,23 @@ class Schedule:
         return Address("shared", len(self.shared) - 1)
 
     def room(self, size: int) -> Address:
-        """A place in memory of `size` bytes that nobody else uses while the present item runs; it
-        holds nothing from one call to the next.
+        """Return the address of `size` bytes of memory that nothing else uses while the current
+        item runs. The content is not kept between calls.
         """
         return self.share(Room(size, self.item, self.item))
 
     def work(self, size: int, offset: int = 0) -> Address:
-        """A place in memory of at least `size` bytes that all calls of the present item share."""
+        """Return an address in memory of at least `size` bytes that all calls of the current item
+        share.
+        """
         if self._work is None or self._work.first != self.item:
             self._work = Room(size, self.item, self.item)
         self._work.size = max(self._work.size, size)
         return self.share(self._work).at(offset)
 
     def _scratch(self) -> Address:
-        """Room for the packed operand of a product: one for all, which stays in the cache from one
-        to the next.
+        """Return the address of memory for the packed operand of a product. All products share it,
+        so that it stays in the cache.
         """
         if self._packed is None:
             self._packed = Room(4 * matmul.SCRATCH_FLOATS, self.item, self.item)
@@ -166,12 +166,14 @@ class Schedule:
         return [thing for thing in self.shared if isinstance(thing, Room)]
 
     def lay(self, offsets: dict[Any, int], arena: np.ndarray) -> None:
-        """Say where in which arena everything shared lies: from there on the code can be written."""
+        """Set the arena and the offsets of everything shared in it. After that the code can be
+        generated.
+        """
         self.offsets = offsets
         self._arena = self.keep(arena)
 
     def _lay_apart(self) -> None:
-        """One after the other: for who does not plan."""
+        """Allocate an arena in which nothing overlaps, if the caller has not planned one."""
         offsets, total = {}, 0
         for thing in self.shared:
             offsets[thing] = total
@@ -179,7 +181,7 @@ class Schedule:
         self.lay(offsets, aligned(total))
 
     def number(self, count: int = 1) -> int:
-        """Room for run-time numbers; returns the first one's place."""
+        """Reserve `count` run-time numbers and return the index of the first."""
         self.numbers += count
         return self.numbers - count
 
@@ -205,7 +207,7 @@ class Schedule:
         return made
 
     def _callee(self, f: Function, symbol: str) -> str:
-        """A function of the schedule's, as a call names it."""
+        """Return the operand by which a call refers to a function of the schedule."""
         if symbol in self._apart:
             return self._base(f, self._apart[symbol]).name
         return f"@{self.common.get(symbol, symbol)}"
@@ -214,7 +216,7 @@ class Schedule:
     def loop(
         self, loop: Loop, places: Sequence[Address], numbers: int | None = None, title: str = ""
     ) -> None:
-        """Run a loop; equal ones are generated once."""
+        """Add a loop. Equal loops are generated once."""
         made = self.loops.get(loop)
         if made is None:
             made = self.loops[loop] = emit(loop, f"loop{len(self.loops)}")
@@ -223,7 +225,9 @@ class Schedule:
     def kernel(
         self, kernel: Kernel, places: Sequence[Address], numbers: int | None = None, title: str = ""
     ) -> None:
-        """Call a loop's kernel; its run-time numbers, doubles, are those from `numbers` on."""
+        """Add a call of a loop's kernel. Its run-time numbers, which are doubles, begin at index
+        `numbers`.
+        """
         if not any(k is kernel for k in self.kernels):
             self.kernels.append(kernel)
         scratch = self.room(kernel.scratch_bytes) if kernel.scratch_bytes else None
@@ -253,13 +257,13 @@ class Schedule:
         bias: Address | None = None,
         title: str = "",
     ) -> None:
-        """A batch of matrix products; `bias` (n values) is added to each row."""
+        """Add a batch of matrix products; `bias` (n values) is added to each row."""
         kind = p.served()
         if kind is None:
             raise ValueError(f"nobody computes {p}")
         if kind in ("gemm", "pairs"):
             native = (matmul if kind == "gemm" else pairs).gemm_address()
-            assert native is not None  # asked in `served`
+            assert native is not None  # checked in `served`
             function, packed = self.keep(native), self._scratch()
         elif kind == "blas":
             function, quiet = self.keep(blas_address(p.ctype)), blas.alone(p.m * p.n * p.k)
@@ -325,7 +329,7 @@ class Schedule:
 
         def call(f: Function) -> None:
             if p.batch:
-                # Loads of the table belong before the loop.
+                # Load from the table before the loop.
                 if kind != "small":
                     self._base(f, function)
                 if kind == "blas":
@@ -341,20 +345,20 @@ class Schedule:
         self._add(call, title or f"product {p.m}x{p.k}x{p.n}{times} ({kind})")
 
     def function(self, name: str, key: Any, emit: Callable[[Module, str], None]) -> str:
-        """The symbol of a function that belongs to the schedule: `emit(module, symbol)` writes it,
-        once for each name and key.
+        """Return the symbol of a function of the schedule, which `emit(module, symbol)` emits once
+        for each name and key.
         """
         return self._functions.setdefault((name, key), (f"{name}{len(self._functions)}", emit))[0]
 
     def _known(self, function: int | str) -> int | str:
-        """A function to be called: one of the schedule's by its symbol, another one by its address,
-        which goes into the table.
+        """Return how to refer to a function: by symbol if it belongs to the schedule, else by the
+        index of its address in the table.
         """
         return function if isinstance(function, str) else self.keep(function)
 
     def native(self, function: int | str, arguments: Sequence[Any], title: str = "") -> None:
-        """Call a native function: arguments are places, None (null), "team", ints (i64) or floats
-        (double).
+        """Add a call of a native function. Arguments are addresses, None (null), "team", ints (i64)
+        or floats (double).
         """
         function = self._known(function)
         self._add(lambda f: f.line(f"call void {self._call(f, function, arguments)}"), title)
@@ -363,8 +367,8 @@ class Schedule:
     def unless(
         self, function: int | str, arguments: Sequence[Any], title: str = ""
     ) -> Iterator[None]:
-        """Call a native function that gives an i64; what is scheduled in the block runs only where
-        that is not 0.
+        """Add a call of a native function that returns an i64. What is scheduled in the block runs
+        only if that is not 0.
         """
         function, outer = self._known(function), (self.calls, self.titles)
         self.calls, self.titles = [], []
@@ -383,7 +387,7 @@ class Schedule:
         self._add(call, title)
 
     def _call(self, f: Function, function: int | str, arguments: Sequence[Any]) -> str:
-        """A function with its arguments, as a call has it."""
+        """Return the text of a call: the function with its arguments."""
         text = []
         for x in arguments:
             if isinstance(x, Address) or x is None:
@@ -400,7 +404,7 @@ class Schedule:
         return f"{name}({', '.join(text)})"
 
     def zero(self, place: Address, size: int) -> None:
-        """Clear `size` bytes."""
+        """Add code that clears `size` bytes."""
 
         def call(f: Function) -> None:
             f.module.declarations.add("declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)")
@@ -417,8 +421,8 @@ class Schedule:
         refuse: Callable[[], None],
         title: str = "",
     ) -> None:
-        """Call a native function that gives an i64; where it is 0 the schedule ends, and `refuse`
-        raises.
+        """Add a call of a native function that returns an i64. If it returns 0, the schedule ends,
+        and `refuse` raises the error.
         """
         function = self._known(function)
         self.refusals.append(refuse)
@@ -444,7 +448,7 @@ class Schedule:
         kind: str = "float32",
         title: str = "",
     ) -> None:
-        """An optimizer's update of several parameters of one dtype; its numbers begin at
+        """Add an optimizer's update of several parameters of one dtype. Its numbers begin at index
         `numbers`.
         """
         symbol = self._updates.setdefault((rule, kind), f"update.{rule.symbol}.{kind}")
@@ -460,7 +464,7 @@ class Schedule:
         self._add(call, title or f"{rule.title} of {len(sizes)} parameters")
 
     def put(self, places: Sequence[Address], number: int, kind: str = "float") -> None:
-        """Store a run-time number in scalars, "float" or "double"."""
+        """Add stores of a run-time number to scalars, "float" or "double"."""
 
         def call(f: Function) -> None:
             value = f.load("double", f.numbers, number)
@@ -484,11 +488,10 @@ class Schedule:
         refuse: Callable[[], None],
         real: str = "float",
     ) -> None:
-        """The mean or sum of cross-entropies of contiguous logits, "float" or "double".
+        """Add the mean or sum of cross-entropies of contiguous logits, "float" or "double".
 
-        `rows_of` is room for loss and weight of each row, and two numbers that its gradient needs.
-
-        A class out of range ends the schedule, and `refuse` raises.
+        `rows_of` is memory for the loss and the weight of each row, and two numbers per row that
+        the gradient needs. A class out of range ends the schedule, and `refuse` raises the error.
         """
         forward, total = (
             self.keep(softmax.native("cross_entropy", real)),
@@ -527,7 +530,7 @@ class Schedule:
             if mean:
                 sum_of = sum_of / f.emit(
                     f"call double {adder}(ptr {used.name}, i64 {rows})", "double"
-                )  # 0 / 0 is NaN, as it should be
+                )  # 0 / 0 is NaN, as intended
             f.store(f.trunc(sum_of, real), self._pointer(f, loss))
 
         self._add(call, f"cross entropy of {rows}x{columns}")
@@ -546,8 +549,8 @@ class Schedule:
         ignore: int,
         real: str = "float",
     ) -> None:
-        """The gradient of the logits; `used` are the weights of the rows, None for a sum; `scaled`
-        is room for one number.
+        """Add the gradient of the logits. `used` are the weights of the rows, or None for a sum;
+        `scaled` is memory for one number.
         """
         backward, total, factor = (
             self.keep(softmax.native("cross_entropy_backward", real)),
@@ -592,7 +595,7 @@ class Schedule:
 
     # ---- code ------------------------------------------------------------------------------------
     def text(self) -> str:
-        """The module as LLVM IR."""
+        """Return the module as LLVM IR."""
         if self.offsets is None:
             self._lay_apart()
         module = Module()
@@ -611,13 +614,13 @@ class Schedule:
         return "\n".join(k.text for k in kernels) + "\n" + module.text()
 
     def _further(self) -> Iterator[tuple[str, Callable[[Module, str], None]]]:
-        """The functions besides loops, by symbol: what writes them."""
+        """Yield the functions other than loops, as (symbol, function that emits it)."""
         for (rule, kind), symbol in self._updates.items():
             yield symbol, functools.partial(_emit_update, rule, kind)
         yield from self._functions.values()
 
     def _run(self, module: Module) -> None:
-        """Add the function that makes the calls."""
+        """Emit the function that makes the calls."""
         given = {f"a{k}": "ptr" for k in range(self.given)}
         f = module.function("run", "i64", team="ptr", table="ptr", numbers="ptr", **given)
         f.driver = True
@@ -627,13 +630,14 @@ class Schedule:
         for call in self.calls:
             call(f)
         f.ret(f.const(0, "i64"))
-        # between calls of Python code stand schedules that use few of many
+        # drop unused arguments: schedules between Python calls use few of many arrays
         for k in set(range(self.given)) - self._used:
             del f.params[f"a{k}"]
 
     def units(self) -> Iterator[tuple[str, str]]:
-        """The same in modules of one function each, called "unit", that is called by its address:
-        their symbols, and the LLVM IR. The last one is "run"."""
+        """Yield the same code as modules of one function each, as (symbol, LLVM IR). Each function
+        is called "unit" and is called by address; the last one is "run".
+        """
         if self.offsets is None:
             self._lay_apart()
         texts = {k.symbol: _unit(k) for k in self.kernels}
@@ -644,15 +648,16 @@ class Schedule:
         for symbol, text in texts.items():
             if symbol not in self._apart:
                 self._apart[symbol] = len(self.kept)
-                self.kept.append(0)  # filled when it is compiled
+                self.kept.append(0)  # set when it is compiled
             yield symbol, text
         module = Module()
         self._run(module)
         yield "run", module.text()
 
     def compile(self, name: str, lengths: Lengths | None = None) -> CompiledSchedule | None:
-        """The function of the given arrays; None where there is no compiler. `run.numbers` is the
-        array of run-time numbers. `lengths` knows the code of schedules for other sizes.
+        """Return the function of the given arrays; None if there is no compiler. Its attribute
+        `numbers` is the array of run-time numbers. `lengths` has the code of schedules for other
+        sizes.
         """
         if not target.available() or not jit.fastcall_works():
             return None
@@ -679,16 +684,16 @@ class Schedule:
         return compiled
 
     def _compiled(self, name: str) -> Any:
-        """The function that makes the calls, in one module with all that it calls."""
+        """Compile the function that makes the calls in one module with everything that it calls."""
         natives = jit.compile_ir(self.text(), self._exports("run"), name)
         return None if natives is None else natives["run"]
 
     def _exports(self, symbol: str) -> dict[str, str | None]:
-        """What a module gives, as `jit.compile_ir` takes it."""
+        """Return the exports of a module for `jit.compile_ir`."""
         return {"run": "ppp" + "a" * len(self._used) + ">i"} if symbol == "run" else {"unit": None}
 
     def _adapted(self, name: str, lengths: Lengths) -> Any:
-        """The same of code that schedules for other sizes share."""
+        """Compile the function from code that is shared with schedules for other sizes."""
         if lengths.whole:
             lengths.earlier.append(weakref.ref(self))
             return self._compiled(name)
@@ -709,7 +714,7 @@ class Schedule:
 
 
 def share(schedules: Sequence[Schedule]) -> None:
-    """Compile the loops that several schedules run once and by themselves."""
+    """Compile the loops that several of the schedules run once, in modules of their own."""
     times = Counter(loop for schedule in schedules for loop in schedule.loops)
     for schedule in schedules:
         for loop, kernel in schedule.loops.items():
@@ -720,7 +725,7 @@ def share(schedules: Sequence[Schedule]) -> None:
 
 @functools.cache
 def _by_itself(loop: Loop) -> str | None:
-    """The name under which a loop, compiled by itself, is found; None where it cannot be."""
+    """Compile a loop in a module of its own and return its symbol; None if that fails."""
     kernel = emit(loop, "loop_" + hashlib.sha256(repr(loop).encode()).hexdigest()[:32])
     natives = jit.compile_ir(module_text([kernel]), {kernel.symbol: None}, "a loop")
     if natives is None:
@@ -731,12 +736,12 @@ def _by_itself(loop: Loop) -> str | None:
 
 @functools.lru_cache(512)
 def _unit(kernel: Kernel) -> str:
-    """A module of a kernel alone."""
+    """Return a module with a single kernel."""
     return _as_unit(module_text([kernel]), kernel.symbol)
 
 
 def _as_unit(text: str, symbol: str) -> str:
-    """A module whose function `symbol` is called "unit", and known to others."""
+    """Return a module in which the function `symbol` is renamed to "unit" and exported."""
     text = re.sub(rf"@{re.escape(symbol)}(?![\w])", "@unit", text)
     return re.sub(r"define internal (\S+) @unit\(", r"define \1 @unit(", text)
 
@@ -750,7 +755,7 @@ def _address(thing: Any) -> int:
 
 
 def aligned(size: int) -> np.ndarray:
-    """Memory of `size` bytes that begins at a multiple of 128."""
+    """Return memory of `size` bytes whose address is a multiple of 128."""
     memory = np.empty(size + 128, np.uint8)
     start = -memory.ctypes.data % 128
     return memory[start : start + size]

@@ -1,8 +1,8 @@
-"""The tensor of a view as one native call: Python takes half a microsecond to make the three objects
-and put them into each other, C's functions of Python a third of that.
+"""Creates the tensor of a view in one native call. Python takes half a microsecond to create the
+three objects and link them; Python's C functions take a third of that.
 
-What is done is `core.bind.view_result` for the usual case: plain tensors, known kinds of views. Every
-other call is handed on to that function, before anything has changed.
+It does the same as `core.bind.view_result` in the usual case: plain tensors and known kinds of
+views. Every other call is passed to that function before anything has changed.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def view_maker(
     classes: dict[str, type],
     longest: int,
 ) -> Callable[..., Any] | None:
-    """A function that does what `python` does; None where there is no native code.
+    """Return a function that does the same as `python`; None if native code is not available.
 
     Args:
         python: takes (op, x, array, params) or these and the place among several views.
@@ -77,7 +77,8 @@ def _text(places: dict[str, int], longest: int) -> str:
     at_steps, at_step = w.variable("i64"), w.variable("i64")
     none = named("None")
 
-    # What is read, and which calls are Python's: nothing has changed before the last of these.
+    # Read everything, and decide which calls are passed to Python: nothing changes before the last
+    # of these decisions.
     single, several = (w.emit(f"icmp eq i64 %count, {n}") for n in (4, 5))
     w.need(w.either(single, several))
     op, x, array, params = (w.get(w.at("%args", k * WORD)) for k in range(4))
@@ -87,12 +88,13 @@ def _text(places: dict[str, int], longest: int) -> str:
     on = w.same(grad, named("True"))
     w.need(w.either(on, w.same(grad, named("False"))))
     w.need(w.either(on, w.same(w.looked_up(named("modes"), "inference"), named("False"))))
-    # From here on until what is read is kept, no code of Python's runs.
+    # From here on, until references to what is read are taken, no Python code runs.
     wants, parent, version = (w.slot(x, name) for name in ("_rg", "_view", "_ver"))
     wanted, unwanted = w.same(wants, named("True")), w.same(wants, named("False"))
     recorded = w.emit(f"and i1 {on}, {wanted}")
     w.need(w.either(recorded, unwanted))
-    w.refuse(w.emit(f"and i1 {recorded}, {several}"))  # whose node has several results
+    # nodes with several results are left to Python
+    w.refuse(w.emit(f"and i1 {recorded}, {several}"))
     w.refuse(w.either(w.same(parent, "null"), w.same(version, "null")))
     new = w.emit(f"select i1 {several}, ptr {named('word.multi')}, ptr {named('word.grad')}")
     new = w.emit(f"select i1 {on}, ptr {new}, ptr {named('word.no_grad')}")
@@ -112,7 +114,7 @@ def _text(places: dict[str, int], longest: int) -> str:
     usual = w.same(kind, named("word.grad"))
     w.need(w.either(usual, w.same(kind, named("word.no_grad")), w.same(kind, named("word.multi"))))
     kind = w.emit(f"select i1 {usual}, ptr {new}, ptr {kind}")
-    # a view whose writes are refused is remembered where its base wants a gradient
+    # views whose writes are refused are recorded if the base requires a gradient
     free = w.same(w.slot(base, "_rg"), named("False"))
     w.need(w.either(free, w.same(kind, named("word.grad"))))
     w.set(at_base, base)
@@ -126,7 +128,7 @@ def _text(places: dict[str, int], longest: int) -> str:
     w.start("ruled")
     w.branch(w.same(w.looked_up(op, "vjp"), none), "keep", "recorder")
     w.start("recorder")
-    recorder = w.looked_up(op, "recorder")  # the operation keeps it
+    recorder = w.looked_up(op, "recorder")  # the operation keeps it alive
     w.refuse(w.same(recorder, none))
     w.set(at_recorder, recorder)
     w.goto("keep")
@@ -155,7 +157,7 @@ def _text(places: dict[str, int], longest: int) -> str:
     w.fill(made, "_rg", w.own(named("False")))
     w.goto("marked")
 
-    # The counter that it shares, made now if nobody needed it yet.
+    # The write counter that it shares, created now if it was not needed before.
     w.start("marked")
     made = w.get(at_made)
     w.branch(w.same(w.slot(x, "_ver"), none), "uncounted", "counted")
@@ -167,7 +169,7 @@ def _text(places: dict[str, int], longest: int) -> str:
     version = w.own(w.slot(x, "_ver"))
     w.fill(made, "_ver", version)
 
-    # Its way from the base: the steps so far, and this one.
+    # Its chain from the base: the previous steps, and this one.
     view = w.made("PyType_GenericNew", named("View"), "null", "null", otherwise="drop")
     w.fill(made, "_view", view)
     w.fill(view, "base", w.own(base))
@@ -201,7 +203,7 @@ def _text(places: dict[str, int], longest: int) -> str:
     w.set(at_step, w.emit(f"add i64 {k}, 1"), "i64")
     w.goto("steps")
 
-    # Its place in the base's list.
+    # Add it to the base's list of views.
     w.start("walked")
     w.branch(on, "listed", "done")
     w.start("listed")

@@ -1,4 +1,4 @@
-"""Adaptive max pooling: the largest element of windows that cover the input, and where it stands
+"""Adaptive max pooling: the largest element of windows that cover the input, and its position
 (float32 and float64).
 
 >>> made = adaptive_max(np.array([[[1.0, 4.0, 3.0]]]), (2,))
@@ -18,13 +18,13 @@ from ...llvm.emit import Function, Module, SSAValue, types_of
 
 __all__ = ["adaptive_max", "native", "numbers"]
 
-GRAIN = 16384  # elements a chunk
+GRAIN = 16384  # elements per chunk
 _CTYPES = types_of("float32 float64")
 _SIZES = [f"{kind}{d}" for kind in ("n", "out") for d in range(3)]
 
 
 def _window(f: Function, d: int, i: SSAValue) -> tuple[SSAValue, SSAValue]:
-    """Where the window of an output begins and ends along a dimension."""
+    """Return where the window of an output begins and ends along a dimension."""
     n, out = getattr(f, f"n{d}"), getattr(f, f"out{d}")
     return i * n // out, ((i + 1) * n + out - 1) // out
 
@@ -62,7 +62,7 @@ _lib = jit.NativeLibrary(
 
 
 def native(dtype: str) -> int | None:
-    """The address of the kernel; None for a dtype that it does not serve, and where it cannot be
+    """Return the address of the kernel; None if it does not support the dtype or cannot be
     compiled.
     """
     function = getattr(_lib, _CTYPES[dtype]) if dtype in _CTYPES else None
@@ -70,7 +70,7 @@ def native(dtype: str) -> int | None:
 
 
 def numbers(shape: tuple[int, ...], out: tuple[int, ...]) -> tuple[int, ...]:
-    """The kernel's last arguments for an input `(N, C, ...)`."""
+    """Return the kernel's last arguments for an input `(N, C, ...)`."""
     ones = (1,) * (3 - len(out))
     return (
         *ones,
@@ -83,8 +83,8 @@ def numbers(shape: tuple[int, ...], out: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def adaptive_max(x: np.ndarray, out: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray] | None:
-    """The largest elements `(N, C, *out)`, the first of equals or the last NaN, and their flat
-    places; None where it is not served.
+    """Return the largest elements `(N, C, *out)`, and their flat positions: the first of equal
+    elements, or the last NaN. None if not supported.
     """
     if (
         name_of(x.dtype) not in _CTYPES

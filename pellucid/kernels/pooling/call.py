@@ -1,10 +1,10 @@
-"""Pooling and its gradients on generated float32 kernels; float16 and bfloat16 are computed in
+"""Pooling and its gradients with generated float32 kernels; float16 and bfloat16 are computed in
 float32.
 
 Max pooling packs each plane like a convolution (rows padded with -inf, split by the stride), so
 that a window's taps are constant offsets and outputs fill whole vectors. Average pooling is a
-depthwise convolution with ones, then a division. Each function returns None where it does not
-apply, and the caller uses `kernels.pooling.reference`.
+depthwise convolution with ones, followed by a division. Each function returns None if it does not
+support its arguments, and the caller uses `kernels.pooling.reference`.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from ..convolution.geometry import (
 )
 from ..indexing.transpose import in_order
 
-_NEVER = -(1 << 31)  # no tap has won yet
+_NEVER = -(1 << 31)  # no tap has been the largest yet
 
 
 def max_pool(
@@ -46,8 +46,8 @@ def max_pool(
     ceil_mode: bool = False,
     index_dtype: Any = np.int64,
 ) -> tuple[np.ndarray, np.ndarray] | None:
-    """Largest value of every window of ``x`` (N, C, *spatial), and its flat index as int64 (or
-    int32, half the memory).
+    """Return the largest value of every window of ``x`` (N, C, *spatial), and its flat index as
+    int64 (or int32, which takes half the memory).
 
     >>> made = max_pool(np.array([[[3, 1, 2, 5]]], np.float32), 2)
     >>> made is None or [a.ravel().tolist() for a in made] == [[3.0, 5.0], [0, 3]]
@@ -62,7 +62,7 @@ def max_pool(
         return None if made is None else (made[0].astype(x.dtype), made[1])
     try:
         out_shape, plan = _max(x.shape, kernel_size, stride, padding, dilation, ceil_mode)
-    except TypeError:  # lists cannot be looked up
+    except TypeError:  # lists are not hashable
         key = [_key(v) for v in (kernel_size, stride, padding, dilation)]
         out_shape, plan = _max(x.shape, *key, ceil_mode)
     if plan is None:
@@ -86,8 +86,8 @@ def max_pool(
 
 
 def max_pool_grad(g: np.ndarray, index: np.ndarray, x_shape: Sequence[int]) -> np.ndarray | None:
-    """Gradient of ``max_pool`` in its input: ``g`` added up at the flat indices (int32 or int64) of
-    the winners.
+    """Return the gradient of the input of ``max_pool``: ``g`` added up at the flat indices (int32
+    or int64) of the maxima.
 
     >>> made = max_pool_grad(np.ones((1, 1, 2), np.float32), np.array([[[0, 3]]]), (1, 1, 4))
     >>> made is None or made.ravel().tolist() == [1.0, 0.0, 0.0, 1.0]
@@ -120,7 +120,8 @@ def avg_pool(
     count_include_pad: bool = True,
     divisor_override: int | None = None,
 ) -> np.ndarray | None:
-    """Mean of every window of ``x`` (N, C, *spatial); the divisors are those of the reference.
+    """Return the mean of every window of ``x`` (N, C, *spatial), with the same divisors as the
+    reference.
 
     >>> made = avg_pool(np.array([[[3, 1, 2, 5]]], np.float32), 2)
     >>> made is None or made.ravel().tolist() == [2.0, 3.5]
@@ -164,7 +165,7 @@ def avg_pool_grad(
     count_include_pad: bool = True,
     divisor_override: int | None = None,
 ) -> np.ndarray | None:
-    """Gradient of ``avg_pool`` in its input of shape ``x_shape``.
+    """Return the gradient of the input of ``avg_pool``, whose shape is ``x_shape``.
 
     >>> made = avg_pool_grad(np.array([[[2, 4]]], np.float32), (1, 1, 4), 2)
     >>> made is None or made.ravel().tolist() == [1.0, 1.0, 2.0, 2.0]
@@ -188,8 +189,8 @@ def avg_pool_grad(
 
 
 def adaptive_avg_pool(x: np.ndarray, output_size: IntOrSeq) -> np.ndarray | None:
-    """Mean over windows chosen so that the output has ``output_size``, where these are all of one
-    size.
+    """Return means over windows chosen so that the output has ``output_size``; None unless all
+    windows have the same size.
 
     >>> made = adaptive_avg_pool(np.array([[[3, 1, 2, 5]]], np.float32), 2)
     >>> made is None or made.ravel().tolist() == [2.0, 3.5]
@@ -200,7 +201,7 @@ def adaptive_avg_pool(x: np.ndarray, output_size: IntOrSeq) -> np.ndarray | None
 
 
 def adaptive_avg_pool_grad(g: np.ndarray, x_shape: Sequence[int]) -> np.ndarray | None:
-    """Gradient of ``adaptive_avg_pool`` in its input of shape ``x_shape``.
+    """Return the gradient of the input of ``adaptive_avg_pool``, whose shape is ``x_shape``.
 
     >>> made = adaptive_avg_pool_grad(np.array([[[2, 4]]], np.float32), (1, 1, 4))
     >>> made is None or made.ravel().tolist() == [1.0, 1.0, 2.0, 2.0]
@@ -213,8 +214,8 @@ def adaptive_avg_pool_grad(g: np.ndarray, x_shape: Sequence[int]) -> np.ndarray 
 def adaptive_max_pool(
     x: np.ndarray, output_size: IntOrSeq, index_dtype: Any = np.int64
 ) -> tuple[np.ndarray, np.ndarray] | None:
-    """Largest value, and its flat index, over the windows of
-    ``adaptive_avg_pool``; its gradient is ``max_pool_grad``.
+    """Return the largest value and its flat index for the windows of ``adaptive_avg_pool``. Its
+    gradient is ``max_pool_grad``.
 
     >>> made = adaptive_max_pool(np.array([[[3, 1, 2, 5]]], np.float32), 2)
     >>> made is None or made[1].ravel().tolist() == [0, 3]
@@ -232,26 +233,26 @@ _FLOAT32 = np.dtype(np.float32)
 
 
 def _key(value: Any) -> Any:
-    """Sequences as tuples, which can be looked up."""
+    """Convert sequences to tuples, which are hashable."""
     return value if value is None or isinstance(value, int) else tuple(value)
 
 
 def max_plan(x_shape: tuple[int, ...], *args: Any) -> Any:
-    """The plan of `max_pool` for contiguous float32 arrays of this shape, None where its kernel
-    does not apply.
+    """Return the plan of `max_pool` for contiguous float32 arrays of this shape; None if the kernel
+    cannot be used.
     """
     return _max(x_shape, *(_key(v) for v in args[:-1]), args[-1])[1]
 
 
 def function(name: str) -> int | None:
-    """The native address of `max_pool` or `max_pool_grad`, for a schedule."""
+    """Return the native address of `max_pool` or `max_pool_grad`, for a schedule."""
     made = _natives() if target.available() else None
     return None if made is None else jit.address(made[name])
 
 
 @lru_cache(maxsize=1024)
 def _max(x_shape: tuple[int, ...], *args: Any) -> tuple[tuple[int, ...], Any]:
-    """Output shape, and the plan where kernels apply."""
+    """Return the output shape, and the plan or None."""
     geo = pool_geometry(x_shape, *args)
     if not prod(x_shape) or prod(geo.x) >= 1 << 30 or not target.available() or _natives() is None:
         return geo.out_shape, None
@@ -270,8 +271,8 @@ def average(
     include: bool,
     override: int | None,
 ) -> tuple[PoolGeometry, Any, Any]:
-    """Of average pooling: sizes, the divisor (one number where all windows have the same) and the
-    padding as a convolution's.
+    """Return for an average pooling: its sizes, the divisor (a single number if all windows have
+    the same) and the padding of the equivalent convolution.
     """
     geo = pool_geometry(x_shape, kernel_size, stride, padding, 1, ceil_mode)
     divisors = geo.divisors(include, override).astype(_FLOAT32)
@@ -281,13 +282,13 @@ def average(
 
 @lru_cache(maxsize=64)
 def ones(k: tuple[int, ...], dtype: str = "float32") -> np.ndarray:
-    """A window's weights."""
+    """Return the weights of a window."""
     return np.ones((1, 1, *k), dtype)
 
 
 def _pads(geo: PoolGeometry) -> tuple[tuple[int, int], ...]:
-    """The convolution's padding that gives this pooling's windows, one that hangs over the end
-    included.
+    """Return the convolution's padding that gives the windows of this pooling, including one that
+    extends beyond the end.
     """
     reach = zip(geo.x, geo.k, geo.stride, geo.pad, geo.out, strict=True)
     return tuple((pad, (out - 1) * stride + k - pad - size) for size, k, stride, pad, out in reach)
@@ -338,14 +339,14 @@ def _max_plan(
     taps = [tuple(i * d for i, d in zip(tap, dilation, strict=True)) for tap in np.ndindex(k)]
     across = [prod(x[d + 1 :]) for d in range(len(x))]
     starts = [np.arange(o) * s - p for o, s, p in zip(out, stride, pad, strict=True)]
-    # a window of nothing but -inf
+    # the index of a window that contains only -inf
     inside = first_places(x, out, stride, pad, dilation)
 
     def flat(positions: list[np.ndarray]) -> np.ndarray:
         grids = np.meshgrid(*positions, indexing="ij")
         return sum(grid * step for grid, step in zip(grids, across, strict=True)).ravel()
 
-    room = [0] * conv_kernels.lanes()  # the kernel reads whole vectors
+    room = [0] * conv_kernels.lanes()  # padding, since the kernel reads whole vectors
     keep: list[object] = []
 
     def table(values: Any, dtype: type = np.int64) -> int:
@@ -445,7 +446,7 @@ def _emit_max(module: Module) -> None:
                 first = f.load("i64", firsts, v + j)
                 to = plane * word(_OUT_PLANE) + first
                 f.store(conv_kernels.compress(f, best[j].get(), valid), f.best, to, mask=prefix)
-                # The taps' numbers travel as the bits of floats.
+                # Integer indices are compressed as the bits of floats.
                 bits = f.bitcast(
                     conv_kernels.compress(f, f.bitcast(index[j].get(), kind), valid), whole
                 )

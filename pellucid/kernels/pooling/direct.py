@@ -1,12 +1,11 @@
-"""Pooling window by window: float64 and int64, and tensors whose channels lie side by side
-(channels_last), which float32 has here too.
+"""Pooling window by window: for float64 and int64, and for channels_last arrays, also of float32.
 
-Arrays are (N, C, *spatial) with up to three spatial dimensions. Where the windows of outputs begin
-inside the input, and how many of their taps are inside, is looked up in a table for each dimension,
-so a window never leaves the input. Planes in order are read along their last dimension with
-gathered vectors, channels of images and volumes that lie side by side with vectors along the
-channels. Results are laid out as the input is, but means of volumes, which are in order. Every
-function returns None where it does not serve its arguments.
+Arrays are (N, C, *spatial) with up to three spatial dimensions. A table for each dimension tells
+where the windows of outputs begin inside the input, and how many of their taps are inside, so a
+window never leaves the input. Planes in C order are read along their last dimension with gathered
+vectors; channels_last images and volumes are read with vectors along the channels. Results have the
+memory order of the input, except means of volumes, which are in C order. Every function returns
+None if it does not support its arguments.
 
 >>> made = max_pool(np.array([[[3.0, 1.0, 2.0, 5.0]]]), 2, None, 0, 1, False)
 >>> made is None or [a.ravel().tolist() for a in made] == [[3.0, 5.0], [0, 3]]
@@ -30,11 +29,11 @@ from ..convolution.geometry import PoolGeometry, first_places, pool_geometry
 
 __all__ = ["avg_pool", "avg_pool_grad", "max_pool", "max_pool_grad", "side_by_side"]
 
-GRAIN = 4096  # taps a chunk
+GRAIN = 4096  # taps per chunk
 _CTYPES = types_of("float32 float64 int64")
 _FLOATS = types_of("float32 float64")
-_NARROW = 5  # outputs in a row below which each is computed alone
-_FEW_CHANNELS = 4  # side by side, below which planes are read instead
+_NARROW = 5  # with fewer outputs in a row, each is computed separately
+_FEW_CHANNELS = 4  # with fewer channels in channels_last order, planes are read instead
 _SIZES = ("d", "h", "w", "out_d", "out_h", "out_w", "step_d", "step_h", "step_w", "taps", "inner")
 
 
@@ -43,7 +42,7 @@ def _floating(ctype: str) -> bool:
 
 
 class _Window:
-    """The running maximum and its place, or the running sum, of a vector of windows."""
+    """Accumulates the maximum and its position, or the sum, of a vector of windows."""
 
     def __init__(self, f: Function, ctype: str, width: int, place: SSAValue | None) -> None:
         self.f, self.kind, self.places = f, vector(ctype, width), vector("i64", width)
@@ -68,7 +67,7 @@ class _Window:
         self.place.set(f.select(wins, at, self.place.get()))
 
     def deliver(self, to: SSAValue, mask: SSAValue | None, divisor: SSAValue | None) -> None:
-        """What was found; the mean where a divisor is given."""
+        """Emit stores of the result; with a divisor, of the mean."""
         f, best = self.f, self.best.get()
         f.store(best if divisor is None else best / divisor, f.out, to, mask=mask)
         if self.place is not None:
@@ -76,7 +75,9 @@ class _Window:
 
 
 def _emit(module: Module, name: str, ctype: str, maximum: bool, across: bool) -> None:
-    """A task is a row of outputs of a plane: all numbers (plane, depth, row)."""
+    """Emit a kernel in which a task is a row of outputs of a plane; tasks count (plane, depth,
+    row).
+    """
     pointers = ("x", "out", "index" if maximum else "divisors", "table")
     f = threads.parallel_export(
         module, name, {**dict.fromkeys(pointers, "ptr"), **dict.fromkeys(_SIZES, "i64")}
@@ -159,7 +160,7 @@ def _emit(module: Module, name: str, ctype: str, maximum: bool, across: bool) ->
 
         if across:
             one_by_one()
-        else:  # gathering a vector takes as long as many loads
+        else:  # gathering a vector takes as long as several loads
             narrow = f.out_w.compare("slt", _NARROW)
             f.branch(narrow, one_by_one, lambda: f.vector_loop(f.out_w, width, along))
     f.ret()
@@ -180,8 +181,8 @@ def _emit_max_grad(module: Module, name: str, ctype: str) -> None:
 
 
 def _emit_avg_grad(module: Module, name: str, ctype: str) -> None:
-    """Windows that overlap add their shares to an element from the last window to the first, which
-    is from the first tap to the last.
+    """Emit the gradient of means. Overlapping windows are added to an element from the last window
+    to the first, which is in the order of the taps.
     """
     f = threads.parallel_export(
         module,
@@ -241,7 +242,7 @@ _lib = jit.NativeLibrary(
 
 @lru_cache(1024)
 def _sizes(geo: PoolGeometry) -> tuple[np.ndarray, tuple[int, ...]]:
-    """The table, and the kernels' sizes but the last one."""
+    """Return the table, and the kernels' size arguments except the last."""
     lead = 3 - len(geo.x)
     ones, zeros = (1,) * lead, (0,) * lead
     x, out, step = (*ones, *geo.x), (*ones, *geo.out), (*ones, *geo.dilation)
@@ -269,7 +270,7 @@ def _key(value: Any) -> Any:
 
 
 def side_by_side(x: np.ndarray) -> bool:
-    """Whether the channels of an array are what lies side by side in memory."""
+    """Return whether an array is in channels_last order in memory."""
     if x.flags.c_contiguous or x.ndim < 4 or x.shape[1] < _FEW_CHANNELS:
         return False
     return _channels_first_in(x.shape, x.strides, x.itemsize)
@@ -285,12 +286,13 @@ def _channels_first_in(shape: tuple[int, ...], strides: tuple[int, ...], step: i
 
 
 class _Plan(NamedTuple):
-    """A forward kernel, and what it is called with for arrays of one shape and layout."""
+    """A forward kernel, and its arguments for arrays of one shape and layout."""
 
     kernel: Any
-    shape: tuple[int, ...]  # of the result, as it lies in memory
-    turned: tuple[int, ...] | None  # the axes of the input as it lies in memory, where that differs
-    back: tuple[int, ...]  # the axes of the result
+    shape: tuple[int, ...]  # of the result, in its order in memory
+    # the axes that bring the input to its order in memory; None if that is C order
+    turned: tuple[int, ...] | None
+    back: tuple[int, ...]  # the axes that bring the result back to (N, C, *spatial)
     divisors: np.ndarray | None
     table: np.ndarray
     numbers: tuple[int, ...]
@@ -322,7 +324,7 @@ def _plan(
     )
 
 
-FEW = 512  # elements that are pooled before the faster kernels are prepared
+FEW = 512  # largest number of elements for which `few` is used
 
 
 def few(
@@ -333,8 +335,8 @@ def few(
     mean: Any = None,
     across: bool = False,
 ) -> Callable[[np.ndarray], Any] | None:
-    """A pooling of few numbers of this shape and dtype: in order, or (`across`) with the channels
-    side by side.
+    """Return a pooling function for small arrays of this shape and dtype, in C order, or (with
+    `across`) in channels_last order; None if not supported.
     """
     plan = _plan(name, shape, dtype, across, window, mean)
     if plan is None or len(shape) > 4 or math.prod(shape) > FEW:
@@ -375,7 +377,7 @@ def _forward(
     across = side_by_side(x)
     try:
         plan = _plan(name, x.shape, x.dtype, across, window, mean)
-    except TypeError:  # lists cannot be looked up
+    except TypeError:  # lists are not hashable
         plan = _plan(name, x.shape, x.dtype, across, tuple(map(_key, window)), mean)
     if plan is None:
         return None
@@ -391,8 +393,8 @@ def _forward(
 def native_max(
     shape: tuple[int, ...], dtype: str, *window: Any
 ) -> tuple[int, tuple[int, ...], np.ndarray, tuple[int, ...]] | None:
-    """Of `max_pool` of contiguous planes: its kernel's address, the result's shape, the table, and
-    the numbers behind it; None where it does not serve.
+    """Return for `max_pool` of contiguous planes: the kernel's address, the result's shape, the
+    table, and the arguments behind the table; None if not supported.
     """
     ctype, geo = _CTYPES.get(dtype), _geometry(tuple(shape), *map(_key, window))
     kernel = (
@@ -415,8 +417,8 @@ def native_max(
 def max_pool(
     x: np.ndarray, kernel: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool
 ) -> Any:
-    """Largest value of each window and its flat int64 position in the input's spatial dimensions,
-    as the reference gives them.
+    """Return the largest value of each window and its flat int64 position in the input's spatial
+    dimensions, as the reference does.
     """
     return _forward("max", x, (kernel, stride, padding, dilation, ceil_mode))
 
@@ -430,11 +432,11 @@ def avg_pool(
     include: bool,
     divisor: int | None,
 ) -> Any:
-    """Mean of each window."""
+    """Return the mean of each window."""
     made = _forward("avg", x, (kernel, stride, padding, 1, ceil_mode), (include, divisor))
     if made is None:
         return None
-    # PyTorch's of volumes have their elements in order
+    # PyTorch's means of volumes are in C order
     return np.ascontiguousarray(made[0]) if x.ndim == 5 else made[0]
 
 
@@ -444,7 +446,9 @@ def _divisors(geo: PoolGeometry, include: bool, divisor: int | None, char: str) 
 
 
 def max_pool_grad(g: np.ndarray, index: np.ndarray, x_shape: Any) -> Any:
-    """Gradient of `max_pool`: `g` added at the winners, whose positions are inside the planes."""
+    """Return the gradient of `max_pool`: `g` added at the positions of the maxima, which must be
+    inside the planes.
+    """
     kernel = (
         getattr(_lib, f"max_grad.{_FLOATS[name_of(g.dtype)]}")
         if name_of(g.dtype) in _FLOATS
@@ -486,7 +490,7 @@ def avg_pool_grad(
     include: bool,
     divisor: int | None,
 ) -> Any:
-    """Gradient of `avg_pool`."""
+    """Return the gradient of `avg_pool`."""
     geo = _geometry(tuple(x_shape), _key(kernel), _key(stride), _key(padding), 1, ceil_mode)
     run = (
         getattr(_lib, f"avg_grad.{_FLOATS[name_of(g.dtype)]}")

@@ -1,4 +1,4 @@
-"""Positions of maxima in a schedule: adaptive max pooling, the positions that pools return, and
+"""Lowerings of pooling with positions: adaptive max pooling, the positions that pools return, and
 values at such positions.
 """
 
@@ -29,7 +29,7 @@ from . import adaptive as pool_adaptive
 
 
 def adaptive(i: Instruction, ex: LoweringContext) -> Native | str:
-    """The largest elements, and where they stand."""
+    """Lower adaptive max pooling, with the positions for the gradient."""
     x, out = i.inputs[0], i.outputs[0]
     return _adaptive(
         i, ex, x, out, i.extras[0] if len(i.extras) == 1 else None, tuple(i.params["output_size"])
@@ -37,7 +37,7 @@ def adaptive(i: Instruction, ex: LoweringContext) -> Native | str:
 
 
 def adaptive_places(i: Instruction, ex: LoweringContext) -> Native | str:
-    """Where they stand."""
+    """Lower the positions of adaptive max pooling."""
     x, size = map(value_of, i.params["args"])
     return _adaptive(i, ex, x, None, i.record[1][0], tuple(size))
 
@@ -74,15 +74,15 @@ def _adaptive(
 
 
 def places(i: Instruction, ex: LoweringContext) -> Native | str:
-    """Where the maxima of `max_pool` stand: its kernel once more."""
+    """Lower the positions of `max_pool`, by running its kernel again."""
     x, *window = map(value_of, i.params["args"])
     index = i.record[1][0]
     return pooled(ex, x, None, index, index.shape, window)
 
 
 def grad(i: Instruction, ex: LoweringContext) -> Native | str:
-    """The gradient of maxima, at their positions: by the kernel of eager execution, or for doubles
-    as values that are added up.
+    """Lower the gradient of max pooling at given positions: by the kernel of eager execution, or
+    for doubles as a sum by index.
     """
     made = max_pool_grad(i, ex)
     g, out, index = i.inputs[0], i.outputs[0], value_of(i.params["index"])
@@ -98,7 +98,9 @@ def grad(i: Instruction, ex: LoweringContext) -> Native | str:
 
 
 def at_places(i: Instruction, ex: LoweringContext) -> Native | str:
-    """Values at flat positions of the spatial dimensions, and values put there (`max_unpool`)."""
+    """Lower reading values at flat positions of the spatial dimensions, or storing them there
+    (`max_unpool`).
+    """
     x, out, index = i.inputs[0], i.outputs[0], value_of(i.params["index"])
     put = i.op == "max_unpool"
     table = out if put else x
@@ -124,7 +126,7 @@ def _flat(
     index: Value,
     base: str | None,
 ) -> Native | str:
-    """Values at flat positions of the spatial dimensions of a table without gaps."""
+    """Lower a pick at flat positions of the spatial dimensions of a contiguous table."""
     size, channels = math.prod(table.shape[2:]), table.shape[1]
     strides = (size * channels, size, *(0,) * (len(index.shape) - 2))
     where = Index("int64", steps(index), size, 1, False)

@@ -1,8 +1,8 @@
 """Pooling in plain NumPy: any number of spatial dimensions, any real dtype, always available.
 
-Arrays are ``(N, C, *spatial)``. Max pooling returns, beside the values, each winner's flat index
-into the input's spatial positions (PyTorch's convention), which is all that its gradient needs. NaN
-wins over every number.
+Arrays are ``(N, C, *spatial)``. Besides the values, max pooling returns the flat index of each
+maximum in the input's spatial positions (PyTorch's convention), which is all that its gradient
+needs. NaN counts as larger than every number.
 """
 
 from collections.abc import Iterator, Sequence
@@ -29,11 +29,11 @@ def max_pool(
     dilation: IntOrSeq = 1,
     ceil_mode: bool = False,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Largest value of every window of ``x`` (N, C, *spatial), and its int64 flat index into the
-    spatial positions.
+    """Return the largest value of every window of ``x`` (N, C, *spatial), and its int64 flat index
+    in the spatial positions.
 
-    ``stride`` defaults to ``kernel_size``. Padding never wins. RuntimeError for a padding over half
-    the kernel.
+    ``stride`` defaults to ``kernel_size``. Padding is never the maximum. Raises RuntimeError if the
+    padding is more than half of the kernel.
 
     >>> values, index = max_pool(np.array([[[3.0, 1.0, 2.0, 5.0]]]), 2)
     >>> values.ravel(), index.ravel()
@@ -41,11 +41,11 @@ def max_pool(
     """
     geo = pool_geometry(x.shape, kernel_size, stride, padding, dilation, ceil_mode)
     padded = _pad(x, geo, _lowest(x.dtype))
-    # A window whose values are all the lowest keeps its first position inside the input.
+    # A window in which all values are the lowest keeps its first position inside the input.
     index = _flat_index(first_places(geo.x, geo.out, geo.stride, geo.pad, geo.dilation), geo)
     index = np.broadcast_to(index, geo.out_shape).copy()
     best = np.full(geo.out_shape, _lowest(x.dtype), x.dtype)
-    if not best.size:  # NumPy's copy under a mask reads an element also where there is none
+    if not best.size:  # NumPy's masked copy reads an element even if there is none
         return best, index
     for tap in np.ndindex(geo.k):
         value = padded[_tap_slices(geo, tap)]
@@ -60,8 +60,8 @@ def max_pool(
 
 
 def max_pool_grad(g: np.ndarray, index: np.ndarray, x_shape: Sequence[int]) -> np.ndarray:
-    """Gradient of ``max_pool`` (or ``adaptive_max_pool``) in the input: ``g`` added up at the
-    winners' positions.
+    """Return the gradient of the input of ``max_pool`` (or ``adaptive_max_pool``): ``g`` added up
+    at the positions of the maxima.
 
     >>> max_pool_grad(np.array([[[1.0, 2.0]]]), np.array([[[0, 3]]]), (1, 1, 4)).ravel()
     array([1., 0., 0., 2.])
@@ -83,10 +83,10 @@ def avg_pool(
     count_include_pad: bool = True,
     divisor_override: int | None = None,
 ) -> np.ndarray:
-    """Mean of every window of ``x`` (N, C, *spatial).
+    """Return the mean of every window of ``x`` (N, C, *spatial).
 
-    The divisor is the window's size clipped to the padded input, or without
-    ``count_include_pad`` to the input itself, or ``divisor_override``.
+    The divisor is the window's size clipped to the padded input (without ``count_include_pad``, to
+    the input itself), or ``divisor_override``.
 
     >>> avg_pool(np.array([[[3.0, 1.0, 2.0, 5.0]]]), 2).ravel()
     array([2. , 3.5])
@@ -111,7 +111,7 @@ def avg_pool_grad(
     count_include_pad: bool = True,
     divisor_override: int | None = None,
 ) -> np.ndarray:
-    """Gradient of ``avg_pool`` in its input of shape ``x_shape``.
+    """Return the gradient of the input of ``avg_pool``, whose shape is ``x_shape``.
 
     >>> avg_pool_grad(np.array([[[2.0, 4.0]]]), (1, 1, 4), 2).ravel()
     array([1., 1., 2., 2.])
@@ -129,7 +129,7 @@ def avg_pool_grad(
 
 
 def adaptive_avg_pool(x: np.ndarray, output_size: IntOrSeq) -> np.ndarray:
-    """Mean over windows placed so that the output has ``output_size``: window i covers
+    """Return means over windows chosen so that the output has ``output_size``: window i covers
     floor(i*in/out)..ceil((i+1)*in/out).
 
     >>> adaptive_avg_pool(np.array([[[1.0, 2.0, 3.0]]]), 2).ravel()
@@ -138,11 +138,11 @@ def adaptive_avg_pool(x: np.ndarray, output_size: IntOrSeq) -> np.ndarray:
     dims = x.ndim - 2
     out = x.astype(_accumulator(x.dtype), copy=False)
     if output_size in (1, (1,) * dims) and 0 not in x.shape[2:]:
-        # One window: a mean of each plane, which NumPy adds pairwise.
+        # With a single window, this is the mean of each plane, which NumPy adds pairwise.
         n = prod(x.shape[2:])
         total = np.add.reduce(out.reshape(*x.shape[:2], n), -1)
         return (total / n).reshape(*x.shape[:2], *(1,) * dims).astype(x.dtype)
-    # A window is a box, so the mean over it is the mean over one dimension after the other.
+    # A window is a box, so its mean can be computed one dimension at a time.
     for d, size in enumerate(per_dim(output_size, dims, "output_size")):
         axis = 2 + d
         windows = adaptive_windows(out.shape[axis], size)
@@ -156,7 +156,7 @@ def adaptive_avg_pool(x: np.ndarray, output_size: IntOrSeq) -> np.ndarray:
 
 
 def adaptive_avg_pool_grad(g: np.ndarray, x_shape: Sequence[int]) -> np.ndarray:
-    """Gradient of ``adaptive_avg_pool`` in its input of shape ``x_shape``.
+    """Return the gradient of the input of ``adaptive_avg_pool``, whose shape is ``x_shape``.
 
     >>> adaptive_avg_pool_grad(np.array([[[2.0, 4.0]]]), (1, 1, 3)).ravel()
     array([1., 3., 2.])
@@ -175,8 +175,8 @@ def adaptive_avg_pool_grad(g: np.ndarray, x_shape: Sequence[int]) -> np.ndarray:
 
 
 def adaptive_max_pool(x: np.ndarray, output_size: IntOrSeq) -> tuple[np.ndarray, np.ndarray]:
-    """Largest value, and its int64 flat index, over the windows of ``adaptive_avg_pool``; its
-    gradient is max_pool_grad.
+    """Return the largest value and its int64 flat index for the windows of ``adaptive_avg_pool``.
+    Its gradient is ``max_pool_grad``.
 
     >>> values, index = adaptive_max_pool(np.array([[[1.0, 4.0, 3.0]]]), 2)
     >>> values.ravel(), index.ravel()
@@ -199,8 +199,8 @@ def adaptive_max_pool(x: np.ndarray, output_size: IntOrSeq) -> tuple[np.ndarray,
 
 
 def _argmax(values: np.ndarray) -> np.ndarray:
-    """First largest along the last axis, or the last NaN where there is one (the order in which
-    PyTorch meets them).
+    """Return the first maximum along the last axis, or the last NaN if there is one (the result of
+    PyTorch's order of comparisons).
     """
     winner = values.argmax(-1)
     nan = values != values
@@ -250,7 +250,7 @@ def _starts(geo: PoolGeometry, tap: tuple[int, ...]) -> Iterator[slice]:
 
 
 def _divide(total: np.ndarray, divisors: np.ndarray) -> np.ndarray:
-    if total.dtype.kind == "i":  # towards zero, as C divides
+    if total.dtype.kind == "i":  # rounded towards zero, as in C
         by = divisors.astype(total.dtype)
         return np.sign(total) * np.sign(by) * (np.abs(total) // np.abs(by))
     if total.dtype.kind == "u":

@@ -1,1 +1,1 @@
-"""Products and convolutions of eight-bit integers, and the rounding of numbers to them."""
+"""Products and convolutions of eight-bit integers, and quantization to them."""

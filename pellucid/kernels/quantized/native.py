@@ -1,15 +1,15 @@
-"""Native products of bytes by the processor's own instruction, VPDPBUSD of AVX512-VNNI or AVX-VNNI.
+"""Native products of bytes with the processor's own instruction, VPDPBUSD of AVX512-VNNI or
+AVX-VNNI.
 
-The instruction multiplies four neighboring unsigned bytes by four signed ones and adds the
-products to an int32. So weights are packed once, four steps of k of one column beside each other.
-Rows of the other operand are brought into a buffer of a panel, as they are, from floats that are
-rounded on the way, or as the patches of a convolution; a micro-kernel keeps a tile of int32 sums in
-registers. When a tile is done, its sums are corrected for zero points, scaled, and rounded to bytes
-or left as floats. Products of bytes are exact, so results depend neither on the order of sums nor
-on the number of threads.
+The instruction multiplies four adjacent unsigned bytes by four signed ones and adds the products to
+an int32. So weights are packed once, with four steps of k of a column next to each other. Rows of
+the other operand are copied to the buffer of a panel: as they are, quantized from floats, or as the
+patches of a convolution. A micro-kernel keeps a tile of int32 sums in registers. The finished sums
+are corrected for zero points, scaled, and rounded to bytes or left as floats. Products of bytes are
+exact, so results depend neither on the order of sums nor on the number of threads.
 
-Elsewhere `available()` is false, and `products` computes the same integers by exact float32
-products.
+On other processors `available()` is false, and `products` computes the same integers by exact
+float32 products.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from ...llvm import jit, target, threads
 from ...llvm.emit import Function, Module, SSAValue, vector
 
 VECTORS = 2
-COPY, QUANTIZE, PATCHES = 0, 1, 2  # where rows come from
-TO_FLOAT, RELU, LATE = 1, 2, 4  # flags of what becomes of sums
+COPY, QUANTIZE, PATCHES = 0, 1, 2  # how rows are obtained
+TO_FLOAT, RELU, LATE = 1, 2, 4  # flags for the conversion of sums
 
 _PATCH = "height width channels taps_y taps_x step_y step_x pad_y pad_x apart_y apart_x out_y out_x offset used".split()
 POINTERS = "a b out term factor bias".split()
@@ -33,7 +33,7 @@ JOB = (*POINTERS, *NUMBERS, *FLOATS, *_PATCH)
 
 @functools.cache
 def available() -> bool:
-    """Whether the processor has the instruction, in registers of 512 or 256 bits."""
+    """Return whether the processor has the instruction, in registers of 512 or 256 bits."""
     if not target.available() or target.host().arch != "x86":
         return False
     features = target.host().features.split(",")
@@ -46,7 +46,9 @@ def available() -> bool:
 
 @functools.cache
 def shape() -> tuple[int, int, tuple[int, ...]]:
-    """Lanes of a register, columns of a panel, and the heights of tiles there are."""
+    """Return the number of lanes of a register, the number of columns of a panel, and the available
+    heights of tiles.
+    """
     wide = target.host().vector_bits == 512
     lanes = 16 if wide else 8
     return lanes, lanes * VECTORS, (1, 2, 4, 8, 14) if wide else (1, 2, 4, 6)
@@ -54,8 +56,8 @@ def shape() -> tuple[int, int, tuple[int, ...]]:
 
 # ---- the tile -----------------------------------------------------------------------------------
 def _emit_micro(module: Module, rows: int) -> None:
-    """`rows` rows of bytes, `pitch` apart, times a packed panel over `units` steps of four: sums to
-    `tile`, row by row.
+    """Emit the product of `rows` rows of bytes, `pitch` apart, with a packed panel over `units`
+    steps of four. The sums are stored to `tile`, row by row.
     """
     lanes, columns, _ = shape()
     kind = vector("i32", lanes)
@@ -64,7 +66,7 @@ def _emit_micro(module: Module, rows: int) -> None:
     )
     f.noinline = True
     totals = [[f.var(kind, 0) for _ in range(VECTORS)] for _ in range(rows)]
-    # Rows by threes, each three reached from one address.
+    # Groups of three rows, each addressed from a single pointer.
     starts = [f.var("ptr", f.at(f.a, f.pitch * i, "i8")) for i in range(0, rows, 3)]
     b = f.var("ptr", f.b)
     with f.loop(0, f.units):
@@ -93,8 +95,8 @@ def _emit_micro(module: Module, rows: int) -> None:
 
 
 def _emit_finish(module: Module) -> None:
-    """A tile of sums, corrected and scaled: rounded to bytes, or left as floats. `valid` columns of
-    `rows` rows.
+    """Emit the conversion of a tile of sums, with `valid` columns and `rows` rows: corrected,
+    scaled, and rounded to bytes or left as floats.
     """
     lanes, columns, _ = shape()
     ints, floats, few = vector("i32", lanes), vector("float", lanes), vector("i8", lanes)
@@ -130,13 +132,12 @@ def _emit_finish(module: Module) -> None:
                     f.store(value.get(), f.out, at, mask=mask)
                 else:
                     early = (total + bias) * factor
-                    # Where the zero point is added before rounding, the whole number that is left
-                    # is zero.
+                    # If the zero point is added before rounding, nothing is added after it.
                     scaled = f.select(
                         late, (total * factor + bias) * inverse + floating_zero, early
                     )
-                    # Beyond these no byte is reached, whatever the zero point; conversion is
-                    # defined within.
+                    # Beyond these bounds every zero point gives a saturated byte; within them the
+                    # conversion is defined.
                     scaled = f.larger(f.smaller(scaled, 1024.0), -1024.0)
                     value_ = f.to_int(f.rint(scaled), ints) + f.select(late, f.const(0, ints), zero)
                     value_ = f.smaller(f.larger(value_, lowest), 255)
@@ -152,7 +153,7 @@ def _do(f: Function, name: str, *args: SSAValue) -> None:
 
 
 def _copy(f: Function, src: SSAValue, dst: SSAValue, count: SSAValue) -> None:
-    """Bytes from one place to another."""
+    """Emit a copy of bytes."""
     if shape()[0] == 16:
         f.call("bytes.copy", src, dst, count)
     else:
@@ -173,7 +174,7 @@ def _emit_copy(module: Module) -> None:
 
 
 def _emit_fill(module: Module) -> None:
-    """A few bytes of one value. May write up to 15 bytes more."""
+    """Emit a fill with one value. It may write up to 15 bytes more than `count`."""
     f = module.function("bytes.fill", internal=True, dst="ptr", count="i64", value="i64")
     many = f.splat(f.trunc(f.value, "i8"), vector("i8", 16))
     with f.loop(0, f.count, 16) as i:
@@ -184,8 +185,8 @@ def _emit_fill(module: Module) -> None:
 def rounded(
     f: Function, x: SSAValue, inverse: SSAValue, zero: SSAValue, low: int, high: int, lanes: int
 ) -> SSAValue:
-    """Floats as integers of 32 bits: round(x * inverse + zero), the product not rounded, within
-    low..high; NaN is the highest.
+    """Return floats as 32-bit integers: round(x * inverse + zero), with an unrounded product,
+    clipped to low..high. NaN becomes the highest.
     """
     ints, floats = vector("i32", lanes), vector("float", lanes)
     made = f.rint(f.fma(x, f.splat(inverse, floats), f.splat(zero, floats)))
@@ -220,8 +221,8 @@ def _emit_quantize_row(module: Module) -> None:
 
 
 def _emit_patch(module: Module) -> None:
-    """One patch of an image whose channels lie last: its bytes in the order of the taps, what is
-    outside filled with the zero point.
+    """Emit a copy of one patch of a channels_last image: its bytes in the order of the taps, with
+    the zero point outside of the image.
     """
     numbers = dict.fromkeys(("row", "a_zero", *_PATCH), "i64")
     f = module.function("bytes.patch", internal=True, a="ptr", dst="ptr", **numbers)
@@ -290,7 +291,9 @@ def _job(f: Function, block: SSAValue) -> dict[str, SSAValue]:
 
 
 def _emit_panels(module: Module) -> None:
-    """Tasks: a panel of rows, brought into a buffer, times a group of panels of columns."""
+    """Emit the tasks of a product: a panel of rows, copied to a buffer, times a group of panels of
+    columns.
+    """
     lanes, columns, heights = shape()
     tallest = heights[-1]
     f = module.function(
@@ -384,8 +387,8 @@ def _emit_panels(module: Module) -> None:
 
 
 def _emit_windows(module: Module) -> None:
-    """Tasks: lines of the result of a depthwise convolution. Weights are int32, a line of channels
-    for each tap; a tap outside adds nothing.
+    """Emit the tasks of a depthwise convolution: lines of the result. Weights are int32, one line
+    of channels per tap; taps outside of the image add nothing.
     """
     lanes, columns, heights = shape()
     tallest = heights[-1]
@@ -459,7 +462,9 @@ def _emit_windows(module: Module) -> None:
 
 
 def _emit_convert(module: Module) -> None:
-    """Many floats as bytes, in parallel; and the least and the greatest of them."""
+    """Emit the conversions between arrays of floats and bytes, and the search for the least and
+    greatest float.
+    """
     lanes = shape()[0]
     floats, few, wide = vector("float", lanes), vector("i8", lanes), vector("i32", lanes)
     for name, low, high in (("unsigned", 0, 255), ("signed", -128, 127)):
@@ -548,5 +553,5 @@ _EXPORTS = {
 
 @functools.cache
 def functions() -> dict[str, Any] | None:
-    """The native functions by name; None where the instruction is not there."""
+    """Return the native functions by name; None if the processor does not have the instruction."""
     return jit.compile_source(_build, _EXPORTS, "products of bytes") if available() else None

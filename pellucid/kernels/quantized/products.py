@@ -35,12 +35,12 @@ __all__ = [
     "quantized",
 ]
 
-_TASK = 1 << 18  # multiplications that are worth a thread's while
-_EXACT = 512  # so many products of bytes add up exactly in float32
+_TASK = 1 << 18  # number of multiplications that make a task for a thread worthwhile
+_EXACT = 512  # number of products of bytes whose sum is exact in float32
 
 
 class Weight:
-    """A matrix of signed bytes, a row for each result, packed once for the native products.
+    """A matrix of signed bytes with one row per result, packed once for the native products.
 
     Args:
         ints: int8 `(rows, k)`. scales, zero_points: one for all rows, or one for each.
@@ -66,7 +66,7 @@ class Weight:
         return not self.zero_points.any()
 
     def packed(self) -> Any:
-        """Panels of columns, four steps of k beside each other."""
+        """Return panels of columns, with four steps of k next to each other."""
         if self._packed is None:
             columns = native.shape()[1]
             panels, units = -(-self.rows // columns), -(-self.k // 4)
@@ -78,13 +78,13 @@ class Weight:
         return self._packed
 
     def part(self, first: int, last: int) -> Weight:
-        """Some of the rows."""
+        """Return some of the rows as a weight."""
         return Weight(self.ints[first:last], self.scales[first:last], self.zero_points[first:last])
 
 
 # ---- scaling -------------------------------------------------------------------------------------
 class _Rounding:
-    """What becomes of the sums of each column: they are added to, multiplied, rounded."""
+    """How the sums of each column are converted: a term is added, they are scaled and rounded."""
 
     __slots__ = ("added", "factor", "inverse", "late", "relu", "zero")
 
@@ -114,7 +114,7 @@ class _Rounding:
         return (native.RELU if self.relu else 0) | (native.LATE if self.late else 0)
 
     def bytes(self, sums: Any) -> Any:
-        """Sums as bytes, by NumPy."""
+        """Convert sums to bytes, with NumPy."""
         sums = sums.astype(np.float32)
         if self.late:
             scaled = (sums * self.factor + self.added) * self.inverse + np.float32(self.zero)
@@ -127,7 +127,7 @@ class _Rounding:
 
 
 def _sums(x: Any, w: Weight, zero_x: int) -> Any:
-    """The exact products of bytes minus their zero points, int32, by products of floats."""
+    """Return the exact int32 products of bytes minus their zero points, by products of floats."""
     total = np.zeros((len(x), w.rows), np.int32)
     for start in range(0, w.k, _EXACT):
         part = slice(start, start + _EXACT)
@@ -164,14 +164,15 @@ def _run(
     column: int = 0,
     patch: tuple[int, ...] = (0,) * 15,
 ) -> None:
-    """One native product into `out`."""
+    """Compute one native product into `out`."""
     natives = native.functions()
     assert natives is not None
     lanes, columns, heights = native.shape()
     packed = w.packed()
     term = w.sums * np.int32(zero_x)
     panels, rows = -(-w.rows // columns), -(-m // heights[-1])
-    each = min(m, heights[-1]) * w.k * columns  # multiplications with a panel of columns
+    # number of multiplications with one panel of columns
+    each = min(m, heights[-1]) * w.k * columns
     team = threads.team()
     group = panels
     if team and rows < 2 * threads.get_num_threads() and source != native.PATCHES:
@@ -192,7 +193,7 @@ def _run(
 
 
 def _words(pointers: Any, numbers: Any, floats: Any, patch: Any) -> Any:
-    """The description of a product, as native code reads it: a word of 64 bits for each field."""
+    """Return the description of a product for native code: one 64-bit word per field."""
     kept = [int.from_bytes(struct.pack("<f", f), "little") for f in floats]
     return np.array([*pointers, *numbers, *kept, *patch], np.int64)
 
@@ -200,7 +201,7 @@ def _words(pointers: Any, numbers: Any, floats: Any, patch: Any) -> Any:
 def _run_windows(
     x: Any, w: Weight, out: Any, how: _Rounding, zero_x: int, window: tuple[int, ...]
 ) -> None:
-    """A depthwise convolution into `out`."""
+    """Compute a depthwise convolution into `out`."""
     natives = native.functions()
     assert natives is not None
     if w._packed is None:
@@ -237,7 +238,9 @@ def linear(
     relu: bool = False,
     late: bool = False,
 ) -> Any:
-    """Bytes `(m, k)` times the weight, as bytes `(m, rows)` with their own scale and zero point."""
+    """Multiply bytes `(m, k)` by the weight; the result is bytes `(m, rows)` with their own scale
+    and zero point.
+    """
     how = _Rounding(w, scale_x, bias, scale, zero_point, relu, late)
     if not _native(w) or not len(x):
         return how.bytes(_sums(x, w, zero_x))
@@ -263,7 +266,7 @@ def linear(
 def linear_dynamic(
     x: Any, w: Weight, scale_x: float, zero_x: int, bias: Any, relu: bool = False
 ) -> Any:
-    """Floats `(m, k)`, rounded to bytes on the way, times the weight, as floats."""
+    """Multiply floats `(m, k)`, quantized to bytes on the way, by the weight; the result is floats."""
     both = np.float32(scale_x) * w.scales
     added = np.zeros(w.rows, np.float32) if bias is None else np.ascontiguousarray(bias, np.float32)
     inverse = np.float32(1) / np.float32(scale_x)
@@ -296,7 +299,7 @@ def linear_dynamic(
 
 # ---- convolution -------------------------------------------------------------------------------------
 def extent(size: int, taps: int, step: int, pad: int, apart: int) -> int:
-    """How many places a window has along a dimension."""
+    """Return the number of positions of a window along a dimension."""
     return (size + 2 * pad - apart * (taps - 1) - 1) // step + 1
 
 
@@ -317,7 +320,7 @@ def convolution(
     relu: bool = False,
     late: bool = False,
 ) -> Any:
-    """Bytes `(n, height, width, channels)` with windows of `taps`, as bytes
+    """Convolve bytes `(n, height, width, channels)` with windows of `taps`; the result is bytes
     `(n, out height, out width, rows)`.
 
     A row of the weight has its taps in the order (y, x, channel of the group).
@@ -399,12 +402,12 @@ def _sums_of_patches(
     groups: int,
     out: Any,
 ) -> Any:
-    """Exact sums `(places, rows)` by NumPy."""
+    """Return exact sums `(positions, rows)`, with NumPy."""
     patches = patches_of(x, taps, zero_x, stride, padding, dilation, out)
     places = math.prod(patches.shape[: 1 + len(taps)])
     flat = patches.reshape(places, math.prod(taps), x.shape[-1])
     used, each = x.shape[-1] // groups, w.rows // groups
-    if used == 1 and each == 1 and w.symmetric:  # a window for each channel
+    if used == 1 and each == 1 and w.symmetric:  # depthwise
         parts = [flat[:, t].astype(np.int32) * w.ints[:, t] for t in range(flat.shape[1])]
         return sum(parts) - zero_x * w.sums
     made = [
@@ -421,7 +424,9 @@ def _sums_of_patches(
 def patches_of(
     x: Any, taps: Any, fill: int, stride: Any, padding: Any, dilation: Any, out: Any
 ) -> Any:
-    """Windows of an array `(n, *sizes, channels)`: `(n, *out, *taps, channels)`, a copy."""
+    """Return a copy of the windows of an array `(n, *sizes, channels)`: `(n, *out, *taps,
+    channels)`.
+    """
     dims = len(taps)
     padded = (
         np.pad(x, [(0, 0), *[(p, p) for p in padding], (0, 0)], constant_values=fill)
@@ -441,14 +446,16 @@ def patches_of(
 
 # ---- conversion --------------------------------------------------------------------------------------
 def quantized(values: Any, kind: Any, inverse: Any, zero_point: int) -> Any:
-    """Floats as bytes by native code, in the layout of `values`; None where there is none."""
+    """Convert floats to bytes by native code, in the memory layout of `values`; None if not
+    supported.
+    """
     if type(values) is not np.ndarray or values.dtype != np.float32 or values.size < 64:
         return None
     natives = native.functions()
     dense = values.flags.c_contiguous
     if natives is None or not (dense or _channels_last(values)):
         return None
-    out = np.empty_like(values, kind)  # in the same order of memory
+    out = np.empty_like(values, kind)  # in the same memory order
     natives["bytes.to_unsigned" if kind.kind == "u" else "bytes.to_signed"](
         values, out, values.size, float(inverse), float(zero_point)
     )
@@ -460,7 +467,9 @@ def _channels_last(a: Any) -> bool:
 
 
 def dequantized(ints: Any, scale: Any, zero_point: int) -> Any:
-    """Bytes as floats by native code, in the layout of `ints`; None where there is none."""
+    """Convert bytes to floats by native code, in the memory layout of `ints`; None if not
+    supported.
+    """
     natives = native.functions()
     if (
         natives is None
@@ -477,7 +486,7 @@ def dequantized(ints: Any, scale: Any, zero_point: int) -> Any:
 
 
 def range_of(values: Any) -> tuple[float, float]:
-    """The least and the greatest float."""
+    """Return the least and the greatest float."""
     natives = native.functions()
     if (
         natives is None

@@ -1,1 +1,1 @@
-"""PyTorch's random numbers: the Mersenne Twister and the distributions drawn from it."""
+"""PyTorch's random numbers: the Mersenne Twister, and distributions drawn from it."""

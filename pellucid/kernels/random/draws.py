@@ -1,22 +1,27 @@
-"""Random numbers that are drawn one after the other, each with as many words as it takes: normal,
-gamma, Poisson and binomial numbers.
+"""Random numbers that are drawn one after the other, each with as many words from the generator as
+it needs: normal, gamma, Poisson and binomial numbers.
 
-`normals(state, kept, out, n)`: float64 normal numbers by Box and Muller's transform.
-`gammas32(state, kept, alpha, out, n)` and `gammas64`: float64 gamma numbers of scale 1 for
-parameters in float32 or float64, by Marsaglia and Tsang's method (2000, doi:10.1145/358407.358414);
-what follows from a parameter alone is computed in its type, as PyTorch does.
-`poissons(state, kept, rates, out, n)`: Poisson numbers (float64) of rates that are finite and not
-negative. `binomials32(state, kept, trials, chances, logs, tails, out, n)` and `binomials64`:
-binomial numbers (float64) of trials and chances in float32 or float64; `logs` are log(1 - p) of the
-chance or of its complement, whichever is at most 1/2, and `tails` the ten first remainders of
-Stirling's formula. Both are the steps of `core/streams/reject.py`.
-`boxes(uniforms, out, n)`: blocks of 16 uniform numbers, 8 radii and 8 angles, as normal ones: first
-all cosines, then all sines. `each_log(values, out, n)`, and so on: a function of the C library of
-each number.
+- `normals(state, kept, out, n)`: float64 normal numbers, by the Box-Muller transform.
+- `gammas32(state, kept, alpha, out, n)` and `gammas64`: float64 gamma numbers of scale 1 for
+  parameters in float32 or float64, by Marsaglia and Tsang's method (2000,
+  doi:10.1145/358407.358414). What depends on a parameter alone is computed in its type, as in
+  PyTorch.
+- `poissons(state, kept, rates, out, n)`: Poisson numbers (float64) of rates that are finite and not
+  negative.
+- `binomials32(state, kept, trials, chances, logs, tails, out, n)` and `binomials64`: binomial
+  numbers (float64) of trials and chances in float32 or float64. `logs` are log(1 - p) of the
+  chance or of its complement, whichever is at most 1/2; `tails` are the first ten remainders of
+  Stirling's formula.
+- `boxes(uniforms, out, n)`: converts blocks of 16 uniform numbers, 8 radii and 8 angles, to normal
+  numbers: first all cosines, then all sines.
+- `each_log(values, out, n)` etc.: a function of the C library for each number.
 
-The state is NumPy's Mersenne Twister, as for `kernels.random.twister`. `kept` are two doubles: 1
-and the second number of the last pair, or 0. Logarithms, sines and cosines are the C library's, so
-that the numbers are PyTorch's to the bit; all are None where they are not found.
+Poisson and binomial numbers follow the steps of `core/streams/reject.py`.
+
+The state is NumPy's Mersenne Twister, as for `kernels.random.twister`. `kept` has two doubles: 1
+and the second number of the last pair, or 0. Logarithms, sines and cosines are those of the C
+library, so that the numbers equal PyTorch's bit by bit. If they are not found, all functions are
+None.
 """
 
 from __future__ import annotations
@@ -55,7 +60,7 @@ _NONE = SimpleNamespace(**dict.fromkeys(_SIGNATURES))
 
 
 def _word(module: Module) -> None:
-    """The next word."""
+    """Emit the function that draws the next word."""
     f = module.function("word", "i64", internal=True, state="ptr")
     position = f.var("i32", f.load("i32", f.state, SIZE))
     with f.when(position.get().compare("sge", SIZE)):
@@ -75,7 +80,9 @@ def _word(module: Module) -> None:
 
 
 def _uniform(module: Module) -> None:
-    """A number in [0, 1) of 53 bits: two words, the first one high."""
+    """Emit the function that draws a number in [0, 1) with 53 bits from two words, the high one
+    first.
+    """
     f = module.function("uniform", "double", internal=True, state="ptr")
     high = f.call("word", f.state, returns="i64")
     low = f.call("word", f.state, returns="i64")
@@ -84,7 +91,7 @@ def _uniform(module: Module) -> None:
 
 
 def _of(f: Function, name: str, *args: SSAValue) -> SSAValue:
-    """A function of the C library."""
+    """Emit a call of a function of the C library."""
     f.module.declarations.add(
         f"declare double @pellucid_{name}({', '.join(['double'] * len(args))})"
     )
@@ -101,7 +108,9 @@ def _draw(f: Function, name: str = "uniform") -> SSAValue:
 
 
 def _normal(module: Module) -> None:
-    """The number that was kept, or the first of a new pair, whose second is kept."""
+    """Emit the function that returns the number kept from the last pair, or draws a new pair and
+    keeps its second number.
+    """
     f = module.function("normal", "double", internal=True, state="ptr", kept="ptr")
     made = f.var("double")
 
@@ -388,8 +397,8 @@ _library = jit.NativeLibrary("serial draws", _build, _SIGNATURES)
 
 @functools.cache
 def draws() -> Any:
-    """The functions; None in their places where they cannot be compiled, or the C library's
-    functions are not found.
+    """Return an object with the functions as attributes. They are None if they cannot be compiled,
+    or if the C library's functions are not found.
     """
     if not target.available():
         return _NONE

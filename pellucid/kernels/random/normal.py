@@ -1,24 +1,23 @@
-"""Kernels of the random fills: normal numbers from random words, shuffling, choices by weights.
+"""Kernels for random fills: normal numbers from random words, shuffling, and choices by weights.
 
-`transform(words, out, blocks, mean, std)` turns 16 * blocks 32-bit words (uint32) into as many
-float32 normals (`transform_shared` in the worker threads), in the blocks and with the polynomials of PyTorch's float32 loops: in each block of
-16, the first 8 words give radii and the last 8 angles (Box and Muller). Logarithm, sine and cosine
-are those of Moshier's Cephes library in single precision with fused multiply-adds; NumPy's
-evaluation of the same steps is in `core/streams/math.py`, and the two agree.
+- `transform(words, out, blocks, mean, std)` converts 16 * blocks 32-bit words (uint32) to as many
+  float32 normal numbers (`transform_shared` does so in the worker threads), with the blocks and
+  polynomials of PyTorch's float32 loops: in each block of 16, the first 8 words give radii and the
+  last 8 angles (Box and Muller). Logarithm, sine and cosine are those of Moshier's Cephes library
+  in single precision with fused multiply-adds. NumPy's evaluation of the same steps is in
+  `core/streams/math.py`, and the two agree.
+- `shuffle(steps, order, count)` swaps entry i of the int64 `order` with entry i + steps[i], for
+  i = 0 .. count - 2. `permute(words, order, count)` fills `order` with 0 .. count - 1 and does the
+  same with the steps word mod (count - i) of 32-bit words.
+- `exponential(u, out, n, factor)` converts uniform float64 numbers to -log(1 - u) * factor, rounded
+  to float32 once.
+- `weights_<type>(p, rows, n)` returns 1 if no number of a matrix is negative, infinite or NaN, and
+  each row has one above 0. `search_<type>(p, u, sums, out, rows, n, k)` finds k uniform float64
+  numbers for each row in the running sum of its weights divided by their total; `sums` is working
+  memory for n numbers. `argmax_<type>(p, out, rows, n)` finds the first largest number of each row;
+  NaN counts as larger than all.
 
-`shuffle(steps, order, count)` swaps entry i of the int64 `order` with entry i + steps[i], for i = 0
-.. count - 2. `permute(words, order, count)` fills `order` with 0 .. count - 1 and does so with the
-steps word mod (count - i) of 32-bit words.
-
-`exponential(u, out, n, factor)` turns uniform numbers (float64) into -log(1 - u) * factor, rounded
-to float32 once.
-
-`weights_<type>(p, rows, n)` gives 1 where no number of a matrix is negative, infinite or NaN, and
-each row has one above 0. `search_<type>(p, u, sums, out, rows, n, k)` finds k uniform numbers
-(float64) for each row in the running sum of its weights divided by their total; `sums` is room for
-n numbers. `argmax_<type>(p, out, rows, n)` gives the first largest of each row, NaN before all.
-
-All are None where nothing can be compiled.
+All are None if nothing can be compiled.
 """
 
 from __future__ import annotations
@@ -46,7 +45,9 @@ def _uniform(f: Function, words: SSAValue) -> SSAValue:
 
 
 def _log(f: Function, x: SSAValue) -> SSAValue:
-    """ln x of normal positive numbers: x = fraction * 2^exponent, fraction in [sqrt(1/2), sqrt(2))."""
+    """Return ln x for normal positive numbers, from x = fraction * 2^exponent with fraction in
+    [sqrt(1/2), sqrt(2)).
+    """
     bits = f.bitcast(x, _INTS)
     exponent = f.to_float((bits >> 23) - 126, _FLOATS)
     fraction = f.bitcast((bits & 0x007FFFFF) | 0x3F000000, _FLOATS)
@@ -61,7 +62,9 @@ def _log(f: Function, x: SSAValue) -> SSAValue:
 
 
 def _sine_and_cosine(f: Function, angle: SSAValue) -> tuple[SSAValue, SSAValue]:
-    """Of an angle that is not negative, reduced to within pi / 4 of a multiple of pi / 2."""
+    """Return sine and cosine of a non-negative angle, reduced to within pi / 4 of a multiple of pi
+    / 2.
+    """
     octant = (f.to_int(angle * 1.27323954473516, _INTS) + 1) & ~1
     turns = f.to_float(octant, _FLOATS)
     for part in _QUARTER_PI:
@@ -107,7 +110,7 @@ def _build(name: str) -> str:
 
 
 def _transform(f: Function, begin: SSAValue | int, end: SSAValue) -> None:
-    """The blocks from `begin` to `end`."""
+    """Emit the conversion of the blocks from `begin` to `end`."""
     boxes(f, f.words, f.out, begin, end)
     f.ret()
 
@@ -115,7 +118,9 @@ def _transform(f: Function, begin: SSAValue | int, end: SSAValue) -> None:
 def boxes(
     f: Function, words: SSAValue, out: SSAValue, begin: SSAValue | int, end: SSAValue
 ) -> None:
-    """Blocks of 16 words as normal numbers of mean `f.mean` and deviation `f.std`."""
+    """Emit the conversion of blocks of 16 words to normal numbers with mean `f.mean` and deviation
+    `f.std`.
+    """
     mean, std = (f.splat(f.trunc(value, "float"), _FLOATS) for value in (f.mean, f.std))
     with f.loop(begin, end) as block:
         i = block * 16
@@ -142,11 +147,11 @@ def _exponential(module: Module) -> None:
 
 
 def minus_log(f: Function, u: SSAValue, width: int) -> SSAValue:
-    """-log(1 - u) of uniform numbers: with 1 - u = fraction * 2^exponent, log fraction =
-    2 atanh((fraction - 1) / (fraction + 1)), of which 11 terms are enough for float32.
+    """Return -log(1 - u) for uniform numbers. With 1 - u = fraction * 2^exponent, log fraction = 2
+    atanh((fraction - 1) / (fraction + 1)); 11 terms of its series suffice for float32.
     """
     kind, ints = vector("double", width), vector("i64", width)
-    x = 1.0 - u  # exact: u has at most 53 bits behind the point
+    x = 1.0 - u  # exact, since u has at most 53 bits after the binary point
     bits = f.bitcast(x, ints)
     exponent = f.to_float((bits >> 52) - 1022, kind)
     fraction = f.bitcast((bits & ((1 << 52) - 1)) | (1022 << 52), kind)
@@ -220,7 +225,7 @@ def _search(module: Module, ctype: str) -> None:
         with f.loop(0, f.k) as j:
             u = f.load("double", f.u, row * f.k + j)
             low, size = f.var("i64", 0), f.var("i64", f.n)
-            # what is looked for lies among `size` places from `low` on, or behind them
+            # the result is among `size` positions from `low` on, or the position behind them
             with f.loop_while() as go_on:
                 go_on(size.get().compare("sgt", 0))
                 half = size.get() // 2

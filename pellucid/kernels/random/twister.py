@@ -1,18 +1,22 @@
-"""The Mersenne Twister (Matsumoto and Nishimura, 1998) a vector at a time, on the state of NumPy's
-generator where it lies.
+"""The Mersenne Twister (Matsumoto and Nishimura, 1998), one vector at a time, working on the state
+of NumPy's generator in place.
 
-`words(state, out, n)`: the next n 32-bit words. `uniform24(state, out, n)`: float32 numbers (word
-mod 2^24) / 2^24. `uniform53(state, out, n)`: float64 numbers (draw mod 2^53) / 2^53, a draw being
-two words, the first one high. `normals(state, out, n, mean, std)`: float32 numbers in blocks of 16
-as `kernels.random.normal` makes them; `exponentials(state, out, n, factor)`: float32 numbers
--log(1 - u) * factor of uniforms of 53 bits. `bernoulli(state, out, n, p)`: float32 ones where such a number is
-below p, else zeros; `hits` the same as bytes.
-`chances(state, out, p, n)`: float32 ones where a number of `uniform24` is below that of the array p;
-0 and nothing drawn where one of p lies outside of [0, 1]. `integers(state, out, n, low, span)`: int64 numbers
-low + word mod span, for spans below 2^31.
+- `words(state, out, n)`: the next n 32-bit words.
+- `uniform24(state, out, n)`: float32 numbers (word mod 2^24) / 2^24.
+- `uniform53(state, out, n)`: float64 numbers (draw mod 2^53) / 2^53, where a draw is two words, the
+  first one high.
+- `normals(state, out, n, mean, std)`: float32 numbers in blocks of 16, as in
+  `kernels.random.normal`.
+- `exponentials(state, out, n, factor)`: float32 numbers -log(1 - u) * factor of uniform numbers u
+  with 53 bits.
+- `bernoulli(state, out, n, p)`: float32 ones where such a number u is below p, else zeros; `hits`
+  writes the same as bytes.
+- `chances(state, out, p, n)`: float32 ones where a number of `uniform24` is below the one of the
+  array p. Returns 0, and draws nothing, if one of p is outside of [0, 1].
+- `integers(state, out, n, low, span)`: int64 numbers low + word mod span, for spans below 2^31.
 
-The state is NumPy's `mt19937_state`: 624 words of 32 bits, then the position of the next one
-(NumPy's `mt19937.h`). All are None where nothing can be compiled.
+The state is NumPy's `mt19937_state`: 624 words of 32 bits, followed by the position of the next one
+(NumPy's `mt19937.h`). All functions are None if nothing can be compiled.
 """
 
 from __future__ import annotations
@@ -27,12 +31,12 @@ from .normal import boxes, minus_log
 __all__ = ["library"]
 
 SIZE, AHEAD = 624, 397
-ROOM = 2 * SIZE  # words that are turned into numbers at a time
+ROOM = 2 * SIZE  # number of words that are converted at a time
 
 
 def fresh_block(module: Module, width: int) -> None:
-    """The next 624 words of the recurrence, in place: a word depends on itself, the next one and
-    the one 397 places on.
+    """Emit the function that computes the next 624 words of the recurrence in place. A word depends
+    on itself, the next word, and the one 397 positions further on.
     """
     kind = vector("i32", width)
     f = module.function("twist", internal=True, key="ptr")
@@ -56,8 +60,8 @@ def fresh_block(module: Module, width: int) -> None:
         )
         f.store(new, f.key, at, mask=mask)
 
-    # All but the last word; where the far word is a new one, it lies 227 places back, more than a
-    # vector.
+    # All words except the last. If the far word is already a new one, it is 227 positions back,
+    # which is more than a vector.
     for first, last, shift in ((0, SIZE - AHEAD, AHEAD), (SIZE - AHEAD, SIZE - 1, AHEAD - SIZE)):
         whole = first + (last - first) // width * width
         with f.loop(first, whole, width) as i:
@@ -109,8 +113,8 @@ def _in_blocks(
     body: Callable[[Function, SSAValue, SSAValue, SSAValue], None],
     **extra: str,
 ) -> None:
-    """A function that turns blocks of words into `n` numbers of `per` words each: body(f, words,
-    first number, count).
+    """Emit a function that converts blocks of words to `n` numbers, each from `per` words: body(f,
+    words, first number, count).
     """
     f = module.function(name, state="ptr", out="ptr", n="i64", **extra)
     buffer = f.buffer("i32", ROOM)
@@ -122,7 +126,7 @@ def _in_blocks(
 
 
 def _chances(module: Module, width: int) -> None:
-    """Looks at all probabilities before the first word is drawn."""
+    """Emit `chances`, which checks all probabilities before it draws the first word."""
     floats = vector("float", width)
     f = module.function("chances", "i64", state="ptr", out="ptr", p="ptr", n="i64")
     wrong = f.var(floats, f.const(0, floats))
@@ -216,8 +220,8 @@ def _build(name: str) -> str:
         f.vector_loop(count, half, decide)
 
     def integers(f: Function, words: SSAValue, first: SSAValue, count: SSAValue) -> None:
-        # The quotient of floats is rounded to the next whole number only where it is one: the
-        # distance to it is 1 / span at least.
+        # The quotient of floats is rounded up to a whole number only if it is one: otherwise its
+        # distance to the next one is at least 1 / span.
         span, low = f.splat(f.span, wide), f.splat(f.low, wide)
         divisor = f.to_float(span, doubles)
 

@@ -1,1 +1,1 @@
-"""Recurrent layers: RNN, LSTM, GRU."""
+"""Recurrent layers: RNN, LSTM and GRU."""

@@ -1,8 +1,9 @@
 """The formulas of a recurrent cell over a batch, forward and backward, as one native loop each
 (float32 and float64).
 
-The products stand before and after: here a step has both parts of its gates already. `formulas` has
-the formulas, those of `recurrent_layer`; what comes back in time is zero for a single step.
+The matrix products are computed separately: these loops get both parts of the gates as arguments.
+The formulas are those of `recurrent_layer`, in `formulas`; gradients from a later time step are
+zero for a single step.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ _SIGNATURES = {
     "forward": "p" + "a" * len(_FORWARD) + "iii",
     "backward": "p" + "a" * len(_BACKWARD) + "iii",
 }
-_UNITS = 16384  # units of a chunk: about ten microseconds
+_UNITS = 16384  # units per chunk, which take about ten microseconds
 
 
 def _build(mode: str, back: bool, real: str) -> str:
@@ -63,7 +64,7 @@ def _forward(f: Function, mode: str, row: SSAValue, unit: SSAValue, mask: SSAVal
     )
     if mode == "lstm":
         values.append(f.load(kind, f.c, at, mask=mask))
-    elif mode == "gru":  # the state's part of n comes with its bias; adding -0 changes nothing
+    elif mode == "gru":  # the state's part of n includes its bias; adding -0 changes nothing
         values += [f.const(-0.0, kind), f.load(kind, f.h, at, mask=mask)]
     made = emit_step(f, mode, values)
     for k in range(parts):
@@ -109,12 +110,12 @@ def store_slopes(
     carried: SSAValue,
     mask: SSAValue | None,
 ) -> None:
-    """Store the gradients of the gates, of the state's gates where these differ, and what goes on
-    to the state before.
+    """Emit stores of the gradients of the gates, of the state's gates if they differ, and of the
+    gradient that is passed on to the previous state.
     """
     for k in range(PARTS[mode]):
         f.store(made[k], f.d_gates, gate + f.size * k, mask=mask)
-    if mode == "gru":  # the state's part of n has a factor r
+    if mode == "gru":  # the state's part of n is multiplied by r
         for k, value in enumerate((made[0], made[1], made[3])):
             f.store(value, f.d_state, gate + f.size * k, mask=mask)
     if mode in ("lstm", "gru"):
@@ -142,7 +143,7 @@ def forward(
     out: np.ndarray,
     out_c: np.ndarray | None,
 ) -> bool:
-    """Fill `out` and for an LSTM `out_c`. False where code cannot be generated.
+    """Fill `out`, and for an LSTM `out_c`. Returns False if code cannot be generated.
 
     Args:
         gates: (B, gates * H), the input's part; replaced by the gates (for "rnn_*" by the state).
@@ -172,7 +173,7 @@ def backward(
     d_state: np.ndarray,
     through: np.ndarray | None,
 ) -> bool:
-    """Fill d_gates, d_state and `through`. False where code cannot be generated.
+    """Fill d_gates, d_state and `through`. Returns False if code cannot be generated.
 
     Args:
         gates, state_gates: as `forward` left them.

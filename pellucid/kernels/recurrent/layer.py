@@ -1,14 +1,14 @@
 """Recurrent layers over all time steps in one direction, forward and backward, as one native call
 each (float32 and float64).
 
-The weights of the state are packed so that a tile of the product holds all gates of the same units,
-and the tile stays in the first cache until the cell's formulas (`formulas`) have used it. Rows of a
-batch do not meet, so threads share the rows and never wait for one another between two steps;
-results do not depend on how rows are shared.
+The weights of the state are packed so that a tile of the product holds all gates of the same units.
+The tile stays in the first-level cache until the cell's formulas (`formulas`) have used it. The
+rows of a batch are independent, so threads share the rows and never wait for each other between
+steps. Results do not depend on how rows are shared.
 
-Packed sequences have loops of their own: fewer rows from step to step, which lie one step after the
-other without gaps. The states stay in a block of whole steps, of which the rows that have ended are
-not touched.
+Packed sequences have loops of their own: the number of rows decreases from step to step, and steps
+are contiguous. The states are kept in a block of whole steps, in which rows that have ended are not
+touched.
 """
 
 from __future__ import annotations
@@ -28,10 +28,11 @@ from .formulas import PARTS, REALS, emit_step
 
 __all__ = ["backward", "forward"]
 
-WORTH_SHARING = 1 << 21  # multiplications in a call that repay waking the threads
+# number of multiplications in a call from which on threads are worth waking
+WORTH_SHARING = 1 << 21
 _SIZES = dict.fromkeys(("steps", "batch", "size", "reverse"), "i64")
-# Operands of the two loops, in their order; letters of their signatures: team, arrays, sizes, rows
-# and grain.
+# Operands of the two loops, in order. The letters of their signatures are for: team, arrays, sizes,
+# rows and grain.
 _FORWARD = ("gates", "states", "cells", "out", "bias", "weight", "offsets")
 _BACKWARD = (
     "gates",
@@ -54,8 +55,8 @@ _EXPORTS = {
 
 
 def _tile(mode: str, back: bool, real: str) -> Tile:
-    """Forward: one vector of each gate; backward: two vectors of units. As many rows as registers
-    allow.
+    """Return the tile: forward, one vector of each gate; backward, two vectors of units. It has as
+    many rows as registers allow.
     """
     host = target.host()
     registers = 16 if host.vector_bits == 256 else 32
@@ -80,7 +81,7 @@ def _product(
     panel: SSAValue,
     buffer: SSAValue,
 ) -> None:
-    """`rows` rows of `a`, `depth` numbers each, times a packed panel."""
+    """Emit the product of `rows` rows of `a`, with `depth` numbers each, and a packed panel."""
     slot = f.emit(f"getelementptr ptr, ptr @tiles, i64 {(rows - 1).name}", "ptr")
     width = f.const(t.columns, "i64")
     none = f.const(0, "i64")
@@ -91,20 +92,20 @@ def _product(
 
 
 def _start(f: Function, time: SSAValue, packed: bool) -> SSAValue:
-    """Where the rows of a step begin, counted in rows."""
+    """Return where the rows of a step begin, counted in rows."""
     return f.load("i64", f.offsets, time) if packed else time * f.batch
 
 
 def _rows(f: Function, time: SSAValue, packed: bool) -> SSAValue:
-    """How many rows a step has."""
+    """Return the number of rows of a step."""
     return _start(f, time + 1, packed) - _start(f, time, packed) if packed else f.batch
 
 
 def _each_tile(
     f: Function, t: Tile, end: SSAValue, body: Callable[[SSAValue, SSAValue], None]
 ) -> None:
-    """body(first row, number of rows) over the rows from begin to `end`, in tiles of nearly equal
-    height.
+    """Emit body(first row, number of rows) over the rows from begin to `end`, in tiles of nearly
+    equal height.
     """
     rows = f.larger(f.smaller(end, f.end) - f.begin, 0)
     count = _ceil(rows, t.rows)
@@ -114,8 +115,8 @@ def _each_tile(
 
 
 def _masked(f: Function, left: SSAValue, body: Callable[[SSAValue | None], None]) -> None:
-    """body(mask) for the next vector of `left` units: None where all lanes are used; nothing where
-    there are none.
+    """Emit body(mask) for the next vector of `left` units. The mask is None if all lanes are used;
+    if no units are left, nothing runs.
     """
     lanes = target.host().lanes(f.module.real)
     with f.when(left.compare("sgt", 0)):
@@ -174,7 +175,8 @@ def _emit_backward(module: Module, mode: str, packed: bool) -> None:
     buffer = f.buffer(module.real, t.rows * t.columns)
     plane, shift = f.batch * f.size, _chosen(f, f.reverse, 0, 1)
     depth = f.size * parts
-    # One round more than there are steps: the last one gives the gradient of the first state.
+    # One iteration more than there are steps: the last one computes the gradient of the first
+    # state.
     wanted = f.emit(f"icmp ne ptr {f.d_first.name}, null", "i1")
     rounds = f.steps + f.select(wanted, f.const(1, "i64"), 0)
     with f.loop(0, rounds) as s:
@@ -182,9 +184,10 @@ def _emit_backward(module: Module, mode: str, packed: bool) -> None:
             _chosen(f, f.reverse, s, f.steps - 1 - s),
             _chosen(f, f.reverse, s - 1, f.steps - s),
         )
-        # Rows below `now` have this step, rows below `after` had the one after it, from which their
-        # gradient comes. Of packed sequences the first `now` is larger or, in the other direction,
-        # `after`: then the gradients of first states remain.
+        # Rows below `now` take part in this step; rows below `after` took part in the later one,
+        # from which their gradient comes. For packed sequences in forward direction `now` is
+        # larger; in reverse direction `after` may be larger, and then gradients of first states
+        # remain.
         now, after = f.var("i64", 0), f.var("i64", 0)
         with f.when(s.compare("slt", f.steps)):
             now.set(_rows(f, time, packed))
@@ -264,8 +267,8 @@ def _emit_backward(module: Module, mode: str, packed: bool) -> None:
 
 
 def _emit_pack(module: Module, mode: str, back: bool) -> None:
-    """Panels of the weights (gates * size, size): all gates of a vector of units, or columns of two
-    vectors of units.
+    """Emit the packing of the weights (gates * size, size) into panels: all gates of a vector of
+    units, or columns of two vectors of units.
     """
     t = _tile(mode, back, module.real)
     f = threads.parallel_export(
@@ -310,7 +313,7 @@ def _library(mode: str, back: bool, dtype: np.dtype, packed: bool = False) -> An
 
 
 def _grain(steps: int, rows: int, parts: int, size: int) -> int:
-    """Rows for a thread."""
+    """Return the number of rows per thread."""
     count = threads.get_num_threads()
     return (
         -(-rows // count)
@@ -322,7 +325,7 @@ def _grain(steps: int, rows: int, parts: int, size: int) -> int:
 def _packing(
     mode: str, back: bool, size: int, dtype: np.dtype
 ) -> tuple[int, tuple[int, int, int, int]]:
-    """Elements of the packed weight, and the numbers that `pack` takes."""
+    """Return the number of elements of the packed weight, and the numbers that `pack` takes."""
     t, parts = _tile(mode, back, REALS[dtype]), PARTS[mode]
     panels = -(-size // (t.columns if back else t.lanes))
     grain = panels if parts * size * size < 1 << 18 else 1
@@ -339,8 +342,8 @@ def _packed(mode: str, back: bool, weight: np.ndarray) -> np.ndarray:
 def native(
     mode: str, back: bool, dtype: np.dtype, steps: int, batch: int, size: int
 ) -> tuple[int, int, int, tuple[int, ...], int] | None:
-    """For other native code: the addresses of the loop and of `pack`, floats of the packed weight,
-    numbers for `pack`, and the grain.
+    """Return for other native code: the addresses of the loop and of `pack`, the number of elements
+    of the packed weight, the numbers for `pack`, and the grain. None if code cannot be generated.
     """
     library = _library(mode, back, dtype)
     function = library.backward if back else library.forward
@@ -367,8 +370,8 @@ def forward(
     reverse: bool,
     offsets: np.ndarray | None = None,
 ) -> bool:
-    """Fill states, cells and out, step by step; the gates replace their inputs' part. False where
-    code cannot be generated.
+    """Fill states, cells and out, step by step. The gates replace the input's part in `gates`.
+    Returns False if code cannot be generated.
 
     Args:
         gates: (T, B, gates * H), the input's part with all biases but the one of a GRU's n.
@@ -408,7 +411,7 @@ def backward(
     reverse: bool,
     offsets: np.ndarray | None = None,
 ) -> bool:
-    """Fill d_gates, d_state and d_first. False where code cannot be generated.
+    """Fill d_gates, d_state and d_first. Returns False if code cannot be generated.
 
     Args:
         gates, states, cells: from `forward`.

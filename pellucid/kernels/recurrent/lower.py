@@ -1,5 +1,5 @@
-"""Recurrent layers in a schedule: the products of all time steps, and the native loop over them, on
-the step's memory.
+"""Lowerings of recurrent layers: the products of all time steps, and the native loop over the
+steps, on the memory of the compiled step.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from .formulas import PARTS
 
 
 class _Memory:
-    """What is done with memory of one dtype besides the kernels."""
+    """Operations on memory of one dtype besides the kernels."""
 
     def __init__(self, schedule: Schedule, dtype: str) -> None:
         self.schedule, self.dtype, self.itemsize = schedule, dtype, ITEMSIZE[dtype]
@@ -58,8 +58,8 @@ def _served(*products: Product) -> bool:
 
 
 def _sum_of_biases(m: _Memory, mode: str, at_ih: Address, at_hh: Address, size: int) -> Address:
-    """What is added to the input's part: both biases, but for a GRU's n, where the state's is
-    multiplied by r first.
+    """Schedule the sum of both biases, which is added to the input's part. For a GRU's n only the
+    input's bias is included, since the state's part is multiplied by r first.
     """
     both, count = (2 * size if mode == "gru" else PARTS[mode] * size), PARTS[mode] * size
     bias = m.room(count)
@@ -75,7 +75,7 @@ _REALS = types_of("float32 float64")
 
 
 def layer(mode: str, i: Instruction, ex: LoweringContext) -> Native | str:
-    """The input's part of all gates in one product, then the steps."""
+    """Lower a layer: the input's part of all gates in one product, then the steps."""
     lstm, gated, parts = mode == "lstm", mode in ("lstm", "gru"), PARTS[mode]
     x, hx, *cx = i.inputs[: 2 + lstm]
     w_ih, w_hh, b_ih, b_hh = i.inputs[2 + lstm :]
@@ -146,7 +146,7 @@ def layer(mode: str, i: Instruction, ex: LoweringContext) -> Native | str:
 
 
 def layer_vjp(mode: str, i: Instruction, ex: LoweringContext) -> Native | str:
-    """The steps back in time, then one product for each gradient."""
+    """Lower the gradient: the steps back in time, then one product for each gradient."""
     lstm, gated, parts = mode == "lstm", mode in ("lstm", "gru"), PARTS[mode]
     saved, handed = [value_of(v) for v in i.params["s"][: 6 + lstm]], i.params["s"][-1]
     extras = handed.instruction.extras if isinstance(handed, Extra) else ()
@@ -199,8 +199,8 @@ def layer_vjp(mode: str, i: Instruction, ex: LoweringContext) -> Native | str:
         elif mode == "gru":
             carry = m.room(batch * size)
             m.zero(carry, batch * size)
-        # A cell of an LSTM reads its gates before it stores their gradients, and nobody else reads
-        # them.
+        # An LSTM cell reads its gates before it stores their gradients, and nothing else reads them
+        # afterwards.
         d_gates = more[1] if lstm and ex.ends(extras[2], schedule) else m.room(rows * gates)
         packed = m.room(room_of)
         d_state = m.room(rows * gates) if mode == "gru" else d_gates

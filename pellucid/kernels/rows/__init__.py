@@ -1,1 +1,1 @@
-"""Whole rows at once: softmax, losses of rows, norms, attention."""
+"""Kernels on whole rows: softmax, losses, norms, attention."""

@@ -1,5 +1,5 @@
-"""Batch norm by given statistics: `(x - mean) * rstd * weight + bias` for each channel (floats, in C
-order or with the channels side by side).
+"""Batch norm with given statistics: `(x - mean) * rstd * weight + bias` for each channel (floats,
+in C order or channels_last).
 
 >>> x, one = np.ones((2, 3, 40), np.float32), np.ones(3, np.float32)
 >>> made = normalized(x, one, one, None, one)
@@ -22,13 +22,15 @@ from ..pointwise.values import available, numpy_dtype, pack, unpack
 
 __all__ = ["normalized"]
 
-_GRAIN = 16384  # elements a chunk
-_SHORT = 16  # elements of a channel in a row: fewer are NumPy's
+_GRAIN = 16384  # elements per chunk
+_SHORT = 16  # for fewer contiguous elements of a channel NumPy is used
 _KINDS = {numpy_dtype(name): name for name in ("float32", "float64", "float16", "bfloat16")}
 
 
 def _build(name: str) -> str:
-    """Rows of one channel each, or of all channels; `numbers` are the four of each channel."""
+    """Emit a kernel whose rows belong to one channel each, or contain all channels. `numbers` has
+    the four numbers of each channel.
+    """
     form, dtype = name.split("_")
     ctype, real = MEMORY[dtype], REGISTER[dtype]
     width = target.host().vector_bits // (8 * BYTES[ctype])
@@ -69,7 +71,7 @@ def normalized(
     weight: np.ndarray | None,
     bias: np.ndarray | None,
 ) -> np.ndarray | None:
-    """The result, laid out as `x` is; None where it is not served."""
+    """Return the result in the memory layout of `x`; None if not supported."""
     kind = _KINDS.get(x.dtype)
     if kind is None or x.ndim < 2 or not x.size or not available(kind):
         return None
@@ -89,7 +91,7 @@ def normalized(
     if run is None:
         return None
     numbers = np.empty((4, channels), wide)
-    # without a weight or a bias, what changes no bit: of sums -0.0 does not
+    # neutral elements if there is no weight or bias; for sums that is -0.0
     for k, (given, without) in enumerate(((mean, 0), (rstd, 1), (weight, 1), (bias, -0.0))):
         numbers[k] = without if given is None else given.reshape(-1)
     rows = x.size // columns

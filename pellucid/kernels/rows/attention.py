@@ -1,12 +1,12 @@
 """Scaled dot-product attention, forward and backward, without the whole matrix of weights in memory
 (float32).
 
-A task takes a block of queries of one head: their products with the keys stay in the second-level
+A task takes a block of queries of one head. Their products with the keys stay in the second-level
 cache through the softmax and the product with the values. The backward recomputes the weights from
 each row's log-sum-exp, as in Dao et al., "FlashAttention", 2022, and divides them by their sum.
-While a head is at work the rows of the next one are fetched: there is arithmetic to hide that
-behind. With causal masking, keys beyond a block's last query are left out. Rows without any key (all masked) give zeros. The
-functions return None where they cannot serve their arguments.
+While one head is processed, the rows of the next one are prefetched, which the arithmetic hides.
+With causal masking, keys beyond a block's last query are left out. Rows without any key (all
+masked) give zeros. The functions return None if they do not support their arguments.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ from ..matmul.call import ACCUMULATE, SCRATCH_FLOATS, gemm_address
 __all__ = ["attention", "attention_backward"]
 
 _F32 = np.dtype(np.float32)
-STRIP = 16  # queries a vector, where vectors are long
-STRIPS = 5  # at most in a block, fewer where its weights would exceed the cache
-WEIGHTS = 1 << 17  # floats of a block of weights: 512 KiB
+STRIP = 16  # queries per vector of 512 bits
+STRIPS = 5  # largest number of strips in a block; fewer if its weights would exceed the cache
+WEIGHTS = 1 << 17  # floats in a block of weights (512 KiB)
 
 _STRIDES = "b h t".split()
 _NUMBERS = "heads queries keys width out_width rows causal scratch_size".split()
 
 
 class Head:
-    """One head's matrices in memory: addresses and row strides of the operands named at the start."""
+    """The matrices of one head: addresses and row strides of the given operands."""
 
     def __init__(self, f: Function, task: SSAValue, operands: list[str]) -> None:
         self.f = f
@@ -47,11 +47,11 @@ class Head:
             self.base[name] = f.at(getattr(f, name), offset)
 
     def row(self, name: str, i: SSAValue) -> SSAValue:
-        """The address of row `i` of an operand of this head."""
+        """Return the address of row `i` of an operand."""
         return self.f.at(self.base[name], i * self.pitch(name))
 
     def pitch(self, name: str) -> SSAValue:
-        """The distance between two rows of an operand, in elements."""
+        """Return the distance between two rows of an operand, in elements."""
         return getattr(self.f, f"{name}_t")
 
 
@@ -63,7 +63,9 @@ def _kernel(module: Module, name: str, operands: list[str], others: list[str]) -
 
 
 def _gemm(f: Function, a, b, out, packed: SSAValue, m, n, depth, flags: SSAValue | int = 0) -> None:
-    """out (+)= a b; a and b are (address, row stride, column stride), out (address, row stride)."""
+    """Emit out (+)= a b, where a and b are (address, row stride, column stride) and out is
+    (address, row stride).
+    """
     null = f.emit("inttoptr i64 0 to ptr", "ptr")
     pointers = (null, a[0], b[0], out[0], out[0], packed)
     numbers = (m, n, depth, a[1], a[2], b[1], b[2], out[1], f.as_value(flags, "i64"))
@@ -72,12 +74,12 @@ def _gemm(f: Function, a, b, out, packed: SSAValue, m, n, depth, flags: SSAValue
 
 
 def _reach(f: Function, first: SSAValue, rows: SSAValue) -> SSAValue:
-    """The number of keys that a block of queries sees."""
+    """Return the number of keys that a block of queries sees."""
     return f.select(f.causal.compare("ne", 0), f.smaller(first + rows, f.keys), f.keys)
 
 
 def _seen(f: Function, i: SSAValue, reach: SSAValue) -> SSAValue:
-    """The number of keys that query i sees."""
+    """Return the number of keys that query i sees."""
     return f.select(f.causal.compare("ne", 0), f.smaller(i + 1, reach), reach)
 
 
@@ -93,7 +95,9 @@ def _zero(f: Function, pointer: SSAValue, start: SSAValue, stop: SSAValue) -> No
 
 
 def _pitch(f: Function) -> SSAValue:
-    """From one key's row of a block of weights to the next: the block's queries, in whole vectors."""
+    """Return the distance between the rows of adjacent keys in a block of weights: the block's
+    number of queries, in whole vectors.
+    """
     width = target.host().lanes("float")
     return (f.rows + (width - 1)) / width * width
 
@@ -107,8 +111,9 @@ def _fetch(
     first: SSAValue,
     rows: SSAValue,
 ) -> None:
-    """Ask for `rows` rows, from `first` on and below `count`, of a head's matrices."""
-    line = 16  # floats; larger lines are asked for more than once, which costs little
+    """Emit prefetches of `rows` rows of a head's matrices, from `first` on and below `count`."""
+    # floats per cache line; longer lines are prefetched more than once, which costs little
+    line = 16
     with f.loop(first, f.smaller(first + rows, count)) as i:
         for name in names:
             row, write = head.row(name, i), name.startswith("d")
@@ -127,15 +132,15 @@ def _score(
     j: SSAValue,
     lanes: SSAValue,
 ) -> SSAValue:
-    """The scaled products of key j and a vector of queries, plus the mask's column j where there is
-    a mask.
+    """Return the scaled products of key j and a vector of queries, plus the mask's column j if
+    there is a mask.
     """
     kind = product.ctype
     score = f.var(kind, product * scale)
     with f.when(f.emit(f"icmp ne ptr {f.mask.name}, null", "i1")):
         step = head.pitch("mask")
 
-        def one() -> None:  # all queries see the same keys
+        def one() -> None:  # all queries have the same mask
             score.set(score.get() + f.splat(f.load("float", head.base["mask"], j), kind))
 
         def each() -> None:
@@ -148,7 +153,7 @@ def _score(
 
 
 def _hidden(f: Function, first: SSAValue, j: SSAValue) -> SSAValue:
-    """Which of a vector of queries, from `first` on, do not see key j."""
+    """Return which of a vector of queries, from `first` on, do not see key j."""
     kind = vector("i32", target.host().lanes("float"))
     earlier = f.select(f.causal.compare("ne", 0), f.trunc(f.smaller(j - first, 1 << 20), "i32"), 0)
     return f.iota(kind).compare("slt", f.splat(earlier, kind))
@@ -162,8 +167,8 @@ def _build(name: str) -> str:
 
 
 def _emit_forward(module: Module) -> None:
-    """The products are made transposed, keys down and queries across: a lane is a query, and
-    nothing is summed over lanes.
+    """Emit the forward kernel. The products are computed transposed, with keys as rows and queries
+    as columns: a lane is a query, and nothing is summed across lanes.
     """
     width = target.host().lanes("float")
     kind, places = vector("float", width), vector("i64", width)
@@ -201,7 +206,7 @@ def _emit_forward(module: Module) -> None:
             query = f.iota(places) + f.splat(first + r, places)
             column = f.at(weights, r)
             best, total = f.var(kind, -pymath.inf), f.var(kind, 0.0)
-            # Behind the last query of this vector there is nothing to see for any of them.
+            # No query of this vector sees keys beyond its last query.
             reach_here = _seen(f, f.smaller(first + r + (width - 1), f.queries), reach)
             with f.loop(0, reach_here) as j:
                 score = _score(f, f.load(kind, column, j * pitch), scale, head, query, j, lanes)
@@ -237,8 +242,8 @@ def _emit_forward(module: Module) -> None:
 
 
 def _emit_backward(module: Module) -> None:
-    """As forward, a lane is a query; the weights and slopes of a block are then the left operands
-    of two products as they lie.
+    """Emit the backward kernel. As in the forward kernel, a lane is a query; so the weights and
+    slopes of a block can be used in place as left operands of two products.
     """
     width = target.host().lanes("float")
     kind, places = vector("float", width), vector("i64", width)
@@ -253,7 +258,7 @@ def _emit_backward(module: Module) -> None:
     blocks = (f.queries + f.rows - 1) / f.rows
     with f.loop(f.begin, f.end) as item:
         head = Head(f, item, operands)
-        # The last block first: its queries see the most keys, whose gradients it begins.
+        # The last block comes first: its queries see the most keys, whose gradients it initializes.
         with f.loop(0, blocks) as b:
             first = (blocks - 1 - b) * f.rows
             rows = f.smaller(f.queries - first, f.rows)
@@ -276,7 +281,7 @@ def _emit_backward(module: Module) -> None:
                 weight, slope = f.at(weights, r), f.at(slopes, r)
                 lse = f.load(kind, f.lse, item * f.queries + first + r, mask=lanes)
                 reach_here = _seen(f, f.smaller(first + r + (width - 1), f.queries), reach)
-                # what the weights of a query lose together, since their sum stays 1
+                # the common term of the gradient of a query's weights, since their sum stays 1
                 delta, total = f.var(kind, 0.0), f.var(kind, 0.0)
                 with f.loop(0, reach_here) as j:
                     score = _score(f, f.load(kind, weight, j * pitch), scale, head, query, j, lanes)
@@ -284,8 +289,8 @@ def _emit_backward(module: Module) -> None:
                     f.store(p, weight, j * pitch)
                     total.set(total.get() + p)
                     delta.set(f.fma(p, f.load(kind, slope, j * pitch), delta.get()))
-                # Beside a large number (a mask of -1e9 over all keys) the logarithm of the sum was
-                # rounded away.
+                # Next to a large number (a mask of -1e9 over all keys) the logarithm of the sum has
+                # been lost to rounding, so the weights are divided by their sum.
                 s = total.get()
                 share = f.select(s.compare("oeq", 0.0), 0.0, 1.0 / s)
                 lost = delta.get() * share
@@ -328,7 +333,7 @@ def _emit_backward(module: Module) -> None:
                 rows,
                 add,
             )
-        # keys that no query sees
+        # zeros for keys that no query sees
         with f.loop(_reach(f, f.queries, f.const(0, "i64")), f.keys) as j:
             _zero(f, head.row("dk", j), f.const(0, "i64"), f.width)
             _zero(f, head.row("dv", j), f.const(0, "i64"), f.out_width)
@@ -351,13 +356,13 @@ kept.holders.append(_forget)
 
 
 def native(name: str) -> int | None:
-    """The address of a native function of this file; None where it cannot be compiled."""
+    """Return the address of a native function of this file; None if it cannot be compiled."""
     function = getattr(_lib, name)
     return None if function is None else jit.address(function)
 
 
 def per_thread(queries: int, keys: int, backward: bool) -> int:
-    """Floats that a thread needs."""
+    """Return the number of floats of working memory per thread."""
     rows = _block(queries, keys)
     # rows are padded to whole vectors
     return SCRATCH_FLOATS + (rows + 16) * ((2 if backward else 1) * keys + 1)
@@ -367,8 +372,8 @@ def per_thread(queries: int, keys: int, backward: bool) -> int:
 def numbers(
     sizes: tuple[int, ...], causal: bool, scale: float, backward: bool
 ) -> tuple[int | float, ...]:
-    """What a native function takes after the strides; `sizes` are batch, heads, queries, keys and
-    both widths.
+    """Return the arguments of a native function behind the strides. `sizes` are batch, heads,
+    queries, keys and both widths.
     """
     batch, heads, queries, keys, width, out_width = sizes
     rows = (
@@ -394,14 +399,16 @@ def numbers(
     )
 
 
-_ROOM = 7  # the place of the scratch memory's size among them
+_ROOM = 7  # the index of the scratch memory's size among them
 
 
 # The entries.
 
 
 def _scratch(per_thread: int) -> np.ndarray:
-    """Room for every thread of the team; kept, because fresh pages cost more than the work in them."""
+    """Return working memory for every thread of the team. It is kept between calls, because fresh
+    pages would cost more than the computation in them.
+    """
     size = per_thread * threads.get_num_threads()
     scratch = getattr(_local, "scratch", None)
     if scratch is None or scratch.size < size:
@@ -410,14 +417,14 @@ def _scratch(per_thread: int) -> np.ndarray:
 
 
 class _Layout(NamedTuple):
-    """How an array of four dimensions lies in memory."""
+    """Shape and strides of an array of four dimensions."""
 
     shape: tuple[int, ...]
     strides: tuple[int, ...]
 
 
 def _strides(*arrays: np.ndarray | _Layout | None) -> list[int]:
-    """Batch, head and row strides in floats; 0 along broadcast dimensions."""
+    """Return batch, head and row strides in floats; 0 along broadcast dimensions."""
     result: list[int] = []
     for a in arrays:
         if a is None:
@@ -437,7 +444,7 @@ def _serves(*arrays: _Layout) -> bool:
     for a in arrays:
         if len(a.shape) != 4 or 0 in a.shape:
             return False
-        # Rows are contiguous and do not overlap.
+        # Rows must be contiguous and must not overlap.
         if (a.shape[3] > 1 and a.strides[3] != 4) or (
             a.shape[2] > 1 and a.strides[2] < 4 * a.shape[3]
         ):
@@ -446,7 +453,9 @@ def _serves(*arrays: _Layout) -> bool:
 
 
 def _as_bias(mask: np.ndarray | None, shape: tuple[int, ...]) -> tuple[np.ndarray | None, bool]:
-    """The mask as floats to add, of four dimensions; False if it cannot be one."""
+    """Return the mask as a float array with four dimensions, to be added, and whether it is
+    supported.
+    """
     if mask is None:
         return None, True
     if mask.dtype == bool:
@@ -464,8 +473,8 @@ def _as_bias(mask: np.ndarray | None, shape: tuple[int, ...]) -> tuple[np.ndarra
 
 
 def _like(a: np.ndarray, width: int) -> np.ndarray:
-    """A new array `(B, H, T, width)` whose rows lie in memory as those of `a` do: by head, or by
-    position.
+    """Return a new array `(B, H, T, width)` whose rows are in the memory order of those of `a`: by
+    head, or by position.
     """
     batch, heads, length = a.shape[:3]
     if a.strides[1] < a.strides[2]:
@@ -474,8 +483,8 @@ def _like(a: np.ndarray, width: int) -> np.ndarray:
 
 
 def _placed(*arrays: np.ndarray) -> list[int] | None:
-    """The strides of queries, keys, values and others; None where they do not fit, or are not
-    served.
+    """Return the strides of queries, keys, values and further arrays; None if they do not match or
+    are not supported.
     """
     layouts: list[Any] = []
     for a in arrays:
@@ -499,15 +508,15 @@ def _known_strides(*layouts: Any) -> list[int] | None:
 
 
 def _causal_block(queries: int, backward: bool) -> int:
-    """Queries a block where later keys are hidden: smaller blocks leave out more of them, and fill
-    the tiles of the products less.
+    """Return the number of queries per block with causal masking: smaller blocks leave out more of
+    the hidden keys, but fill the tiles of the products less.
     """
     return 32 if backward and queries > 64 else 16
 
 
 def _block(queries: int, keys: int) -> int:
-    """Queries a block: blocks of about the same size, since one of a few queries costs the products
-    as much as one of a strip.
+    """Return the number of queries per block. Blocks have about the same size, since a block of a
+    few queries costs as much in the products as one of a whole strip.
     """
     strips = -(-queries // STRIP)
     rows = -(-strips // -(-strips // STRIPS)) * STRIP
@@ -522,12 +531,13 @@ def attention(
     causal: bool = False,
     scale: float | None = None,
 ) -> tuple[np.ndarray, np.ndarray] | None:
-    """softmax(q k^T * scale + mask) v, and each row's log-sum-exp `(B, H, T)`, which the backward
-    needs.
+    """Return softmax(q k^T * scale + mask) v, and each row's log-sum-exp `(B, H, T)`, which the
+    backward needs; None if not supported.
 
-    q is `(B, H, T, D)`, k `(B, H, S, D)`, v `(B, H, S, E)`, with contiguous rows; `mask` broadcasts
-    to `(B, H, T, S)` and is added, or boolean with True for the keys to see; `causal` lets query i
-    see keys 0 to i; `scale` is 1 / sqrt(D) by default. The result has the memory layout of q.
+    q is `(B, H, T, D)`, k `(B, H, S, D)`, v `(B, H, S, E)`, with contiguous rows. `mask` broadcasts
+    to `(B, H, T, S)` and is added, or is boolean with True for the keys that are visible. With
+    `causal`, query i sees keys 0 to i. `scale` is 1 / sqrt(D) by default. The result has the memory
+    layout of q.
     """
     steps = _placed(q, k, v)
     if steps is None or _lib.forward is None:
@@ -558,7 +568,9 @@ def attention_backward(
     causal: bool = False,
     scale: float | None = None,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
-    """The gradients of q, k and v; `lse` is what `attention` gave besides the result."""
+    """Return the gradients of q, k and v; `lse` is the second result of `attention`. None if not
+    supported.
+    """
     steps = _placed(q, k, v, g)
     if steps is None or g.shape != (*q.shape[:3], v.shape[3]) or _lib.backward is None:
         return None

@@ -1,8 +1,8 @@
 """Batch, group and instance normalization, forward and backward (float32 and float64,
 C-contiguous).
 
-Statistics are as exact as in `norm`: two passes, partial sums in float, long sums in double. Every
-function returns None where it cannot serve its arguments.
+Statistics are as accurate as in `norm`: two passes, partial sums in float, long sums in double.
+Every function returns None if it does not support its arguments.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _F32, _F64 = np.dtype(np.float32), np.dtype(np.float64)
 
 
 def _build_channels(name: str, real: str = "float") -> str:
-    """Batch and group norm of (batch, channels, inner) arrays."""
+    """Emit batch and group norm of (batch, channels, inner) arrays."""
     module = Module()
     _emit_batch_norm(module, real)
     _emit_flat_batch_norm(module, real)
@@ -36,12 +36,12 @@ def _build_channels(name: str, real: str = "float") -> str:
 
 
 def _image(f: Function, n: SSAValue, channel: SSAValue) -> SSAValue:
-    """Where the elements of one image's channel begin."""
+    """Return where the elements of one channel of one image begin."""
     return (n * f.channels + channel) * f.inner
 
 
 def _channel_sums(f: Function, sums: Sums, channel: SSAValue, terms, *pointers: SSAValue) -> None:
-    """Add over one channel of all images; several small ones make a block."""
+    """Emit sums over one channel of all images. Several small images form a block."""
     group = f.larger(f.const(SUM_BLOCK, "i64") / f.inner, 1)
     with f.loop(0, f.batch, group) as start:
         sums.clear()
@@ -53,8 +53,8 @@ def _channel_sums(f: Function, sums: Sums, channel: SSAValue, terms, *pointers: 
 
 
 def _emit_batch_norm(module: Module, real: str) -> None:
-    """Statistics of each channel over the batch and the inner elements, the running ones updated,
-    and the result.
+    """Emit a kernel that computes the statistics of each channel over the batch and the inner
+    elements, updates the running ones, and computes the result.
     """
     names = ("x", "weight", "bias", "out", "mean", "rstd", "running_mean", "running_var")
     sizes = {
@@ -77,7 +77,7 @@ def _emit_batch_norm(module: Module, real: str) -> None:
         f.store(f.trunc(mean, real), f.mean, c)
         f.store(f.trunc(rstd, real), f.rstd, c)
         with f.when(given(f, f.running_mean)):
-            # The running variance is unbiased: over count - 1.
+            # The running variance is unbiased: divided by count - 1.
             for pointer, value in (
                 (f.running_mean, mean),
                 (f.running_var, second.get() / (count - 1.0)),
@@ -130,14 +130,14 @@ def _emit_batch_norm_backward(module: Module, real: str) -> None:
     f.ret()
 
 
-# Batch norm of (batch, channels): a task is a block of channels, side by side in vectors.
+# Batch norm of (batch, channels): a task is a block of adjacent channels, in vectors.
 
-SUM_ROWS = 128  # rows summed in float
+SUM_ROWS = 128  # number of rows summed in float
 
 
 class Block:
-    """The channels of a task: `UNROLL` vectors side by side, with masks where they reach beyond the
-    last channel.
+    """The channels of a task: `UNROLL` adjacent vectors, with masks for lanes beyond the last
+    channel.
     """
 
     def __init__(self, f: Function, block: SSAValue, real: str) -> None:
@@ -149,12 +149,12 @@ class Block:
         self.masks = [f.tail_mask(f.larger(f.channels - o, 0), self.width) for o in self.offsets]
 
     def load(self, pointer: SSAValue, row: SSAValue | None = None) -> list[SSAValue]:
-        """The vectors of a block of channels; of a row, if one is given."""
+        """Load the vectors of the block; of a row, if one is given."""
         start = pointer if row is None else self.f.at(pointer, row * self.f.channels, self.real)
         return [self.f.load(self.kind, start, o, mask=m) for o, m in zip(self.offsets, self.masks)]
 
     def load_or(self, pointer: SSAValue, default: float) -> list[SSAValue]:
-        """The vectors at a pointer; `default` everywhere if the pointer is null."""
+        """Load the vectors at a pointer; they are `default` if the pointer is null."""
         made = [self.f.var(self.kind, default) for _ in self.offsets]
         with self.f.when(given(self.f, pointer)):
             for var, value in zip(made, self.load(pointer)):
@@ -162,14 +162,14 @@ class Block:
         return [var.get() for var in made]
 
     def store(self, values: list[SSAValue], pointer: SSAValue, row: SSAValue | None = None) -> None:
-        """Write the vectors of a block of channels; to a row, if one is given."""
+        """Store the vectors of the block; to a row, if one is given."""
         start = pointer if row is None else self.f.at(pointer, row * self.f.channels, self.real)
         for value, offset, mask in zip(values, self.offsets, self.masks):
             self.f.store(value, start, offset, mask=mask)
 
     def sums(self, count: int, terms, *pointers: SSAValue) -> list[list[SSAValue]]:
-        """Vectors of double: for each of `count` quantities the sums of `terms(u, *vectors)` down
-        the columns.
+        """Return for each of `count` quantities the sums of `terms(u, *vectors)` down the columns,
+        as vectors of double.
         """
         f = self.f
         totals = [[f.var(self.double, 0.0) for _ in self.offsets] for _ in range(count)]
@@ -187,7 +187,7 @@ class Block:
         return [[total.get() for total in row] for row in totals]
 
     def narrow(self, values: list[SSAValue]) -> list[SSAValue]:
-        """The vectors in the dtype of the arrays."""
+        """Convert vectors of double to the dtype of the arrays."""
         return [self.f.trunc(v, self.kind) for v in values]
 
 
@@ -250,8 +250,8 @@ def _emit_flat_batch_norm_backward(module: Module, real: str) -> None:
 
 
 def _emit_group_norm(module: Module, real: str) -> None:
-    """A row is the `members` channels of one group of one image, `members * inner` elements side by
-    side.
+    """Emit group norm. A row consists of the `members` channels of one group of one image: `members
+    * inner` contiguous elements.
     """
     names = ("x", "weight", "bias", "out", "mean", "rstd")
     sizes = {"groups": "i64", "members": "i64", "inner": "i64", "eps": "double"}
@@ -285,8 +285,8 @@ def _emit_group_norm(module: Module, real: str) -> None:
 
 
 def _emit_group_norm_backward(module: Module, real: str) -> None:
-    """Also writes each image's and channel's sums of g xh and of g, which the caller adds up over
-    the batch.
+    """Emit the gradient of group norm. It also stores the sums of g xh and of g for each image and
+    channel, which the caller adds up over the batch.
     """
     names = ("g", "x", "weight", "mean", "rstd", "out", "scale_sum", "shift_sum")
     sizes = {"groups": "i64", "members": "i64", "inner": "i64"}
@@ -349,7 +349,9 @@ _LIBRARIES = {
 
 
 def _library(name: str, *arrays: np.ndarray | None) -> jit.NativeLibrary | None:
-    """Where the kernel `name` is, for arrays of one dtype, C-contiguous; None where there is none."""
+    """Return the library with the kernel `name` for C-contiguous arrays of one dtype; None if there
+    is none.
+    """
     kind = next(a.dtype for a in arrays if a is not None)
     library = _LIBRARIES.get(kind)
     return (
@@ -363,15 +365,15 @@ def _library(name: str, *arrays: np.ndarray | None) -> jit.NativeLibrary | None:
 
 
 def wide(batch: int, channels: int, inner: int) -> bool:
-    """Whether channels have pixels enough side by side for the kernels, or one each."""
+    """Return whether channels have enough contiguous pixels for the kernels, or one pixel each."""
     return not 1 < inner < NARROW or batch == 1
 
 
 def native(
     name: str, batch: int, channels: int, inner: int, dtype: str = "float32"
 ) -> tuple[int, int, int] | None:
-    """The address of the native function for a dtype and a shape, its tasks and how many make a
-    chunk; None where it is not served.
+    """Return the address of the native function for a dtype and a shape, the number of its tasks
+    and the number of tasks per chunk; None if not supported.
     """
     library = _LIBRARIES.get(np.dtype(dtype)) if dtype in ("float32", "float64") else None
     if library is None or library.batch_norm is None or not wide(batch, channels, inner):
@@ -393,11 +395,11 @@ def batch_norm(
     momentum: float = 0.1,
     eps: float = 1e-5,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
-    """Training-mode batch norm of `(N, C, ...)`: the result, the channels' means and 1 / sqrt(var +
-    eps).
+    """Compute training-mode batch norm of `(N, C, ...)`. Returns the result, the channels' means
+    and 1 / sqrt(var + eps).
 
-    `running_mean` and `running_var` are updated in place where given (both or none).
-    Source: Ioffe, Szegedy, "Batch Normalization", 2015.
+    `running_mean` and `running_var` are updated in place if given (both or none). Source: Ioffe,
+    Szegedy, "Batch Normalization", 2015.
     """
     if (pixels := _pixels(x, x)) is not None:
         made = batch_norm(pixels, weight, bias, running_mean, running_var, momentum, eps)
@@ -420,26 +422,25 @@ def batch_norm(
 
 
 def _tasks(library: jit.NativeLibrary, name: str, batch: int, channels: int, inner: int):
-    """The kernel, the number of its tasks and how many make a chunk."""
+    """Return the kernel, the number of its tasks and the number of tasks per chunk."""
     if inner > 1:
         return getattr(library, name), channels, grain_of(batch * inner)
     width = target.host().lanes("float" if library is _channels else "double") * UNROLL
     return getattr(library, f"flat_{name}"), -(-channels // width), grain_of(batch * width)
 
 
-# below, a channel's elements lie in pieces too short for vectors, and are gathered first
+# with fewer pixels, a channel's elements are in pieces too short for vectors, and are gathered
+# first
 NARROW = 8
 
 
 def _by_channel(x: np.ndarray) -> np.ndarray:
-    """`(N, C, ...)` as `(1, C, N * ...)`."""
+    """Return `(N, C, ...)` as `(1, C, N * ...)`."""
     return in_order(x.swapaxes(0, 1)).reshape(1, x.shape[1], -1)
 
 
 def _pixels(x: np.ndarray, like: np.ndarray) -> np.ndarray | None:
-    """`(N, C, ...)` as `(N * ..., C)`, where the channels of `like` lie side by side, as in
-    channels_last; None where they do not.
-    """
+    """Return `(N, C, ...)` as `(N * ..., C)` if `like` is in channels_last order, else None."""
     order = (0, *range(2, x.ndim), 1)
     if x.ndim < 3 or like.flags.c_contiguous or not like.transpose(order).flags.c_contiguous:
         return None
@@ -447,14 +448,14 @@ def _pixels(x: np.ndarray, like: np.ndarray) -> np.ndarray | None:
 
 
 def _as_images(pixels: np.ndarray, like: np.ndarray) -> np.ndarray:
-    """The way back from `_pixels`, in the same memory."""
+    """Reverse `_pixels`, in the same memory."""
     batch, channels, *inner = like.shape
     last = like.ndim - 1
     return pixels.reshape(batch, *inner, channels).transpose(0, last, *range(1, last))
 
 
 def _by_image(x: np.ndarray, like: np.ndarray) -> np.ndarray:
-    """The way back from `_by_channel`."""
+    """Reverse `_by_channel`."""
     batch, channels = like.shape[:2]
     return np.ascontiguousarray(x.reshape(channels, batch, *like.shape[2:]).swapaxes(0, 1))
 
@@ -466,7 +467,7 @@ def batch_norm_backward(
     rstd: np.ndarray,
     weight: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
-    """The gradients of training-mode batch norm's input, weight and bias."""
+    """Return the gradients of training-mode batch norm's input, weight and bias."""
     if g.shape == x.shape and (pixels := _pixels(x, x)) is not None:
         made = batch_norm_backward(_pixels(g, x), pixels, mean, rstd, weight)
         return made and (_as_images(made[0], x), *made[1:])
@@ -493,7 +494,8 @@ def group_norm(
     bias: np.ndarray | None = None,
     eps: float = 1e-5,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
-    """Group norm of `(N, C, ...)`: the result, and `(N * groups,)` means and 1 / sqrt(var + eps).
+    """Compute group norm of `(N, C, ...)`. Returns the result, and `(N * groups,)` means and 1 /
+    sqrt(var + eps).
 
     With as many groups as channels it is instance norm. Source: Wu, He, "Group Normalization",
     2018.
@@ -518,7 +520,7 @@ def group_norm_backward(
     groups: int,
     weight: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
-    """The gradients of group norm's input, weight and bias."""
+    """Return the gradients of group norm's input, weight and bias."""
     g = in_order(g)
     library = _library("group_norm_backward", g, x, mean, rstd, weight)
     if x.ndim < 2 or library is None or g.shape != x.shape or x.size == 0:

@@ -1,5 +1,5 @@
-"""Normalization, embedding, softmax and cross entropy in a schedule: calls of the kernels that
-eager execution uses, on the step's memory.
+"""Lowerings of normalization, embedding, softmax and cross entropy: calls of the kernels that eager
+execution uses, on the memory of the compiled step.
 """
 
 from __future__ import annotations
@@ -41,7 +41,9 @@ from .lower_attention import scaled_dot_product_attention, scaled_dot_product_at
 
 # ---- layer and RMS norm -----------------------------------------------------------------------------
 def layer_norm(i: Instruction, ex: LoweringContext) -> Native | str:
-    """One call; the statistics go to the memory that the gradient reads."""
+    """Lower layer and RMS norm to one call. The statistics go to the memory that the gradient rule
+    reads.
+    """
     x, weight, bias = i.inputs
     shape, centered = tuple(i.params["shape"]), bool(i.params["centered"])
     columns = math.prod(shape)
@@ -76,7 +78,9 @@ def layer_norm(i: Instruction, ex: LoweringContext) -> Native | str:
 
 
 def layer_norm_vjp(i: Instruction, ex: LoweringContext) -> Native | str:
-    """One call, and the sums of the partial gradients of weight and bias."""
+    """Lower the gradient to one call, followed by the sums of the partial gradients of weight and
+    bias.
+    """
     x, weight = (value_of(v) for v in i.params["s"][:2])
     statistics, g = i.params["s"][3].instruction.extras, value_of(i.params["g"])
     params = i.params["params"]
@@ -128,7 +132,7 @@ def _channels(x: Value) -> tuple[int, int, int]:
 
 @dataclass(frozen=True)
 class _Turned:
-    """Images of few pixels with their channels last, each pixel a row of its own."""
+    """The layout of images of few pixels with channels last, where each pixel is a row."""
 
     batch: int
     channels: int
@@ -146,8 +150,8 @@ class _Turned:
 
 
 def _side_by_side(x: Value) -> tuple[_Turned | None, tuple[int, int, int]]:
-    """The sizes that a batch norm's kernel is called with, and how its operands are laid out first,
-    where it does not serve so few pixels.
+    """Return how the operands of a batch norm must be laid out first (None if they need not), and
+    the sizes that the kernel is called with. Another layout is needed for images of few pixels.
     """
     sizes = _channels(x)
     if channel_norm.wide(*sizes):
@@ -157,7 +161,7 @@ def _side_by_side(x: Value) -> tuple[_Turned | None, tuple[int, int, int]]:
 
 
 def batch_norm(i: Instruction, ex: LoweringContext) -> Native | str:
-    """One call; running statistics are moved by another instruction."""
+    """Lower batch norm to one call. Running statistics are updated by another instruction."""
     x, weight, bias = i.inputs
     if (
         not dense(x, weight, bias, i.outputs[0], *i.extras, dtype=x.dtype)
@@ -190,7 +194,7 @@ def batch_norm(i: Instruction, ex: LoweringContext) -> Native | str:
 
 
 def batch_norm_vjp(i: Instruction, ex: LoweringContext) -> Native | str:
-    """One call."""
+    """Lower the gradient of batch norm to one call."""
     x, weight = (value_of(v) for v in i.params["s"][:2])
     statistics, g = i.params["s"][3].instruction.extras, value_of(i.params["g"])
     gx, gw, gb = gradients(i)
@@ -237,8 +241,8 @@ def batch_norm_vjp(i: Instruction, ex: LoweringContext) -> Native | str:
 
 
 def move_by_saved(i: Instruction, ex: LoweringContext) -> Native | str:
-    """Running statistics towards the batch's: mean, and 1 / rstd^2 - eps in double, as the eager
-    rule has it.
+    """Lower the update of running statistics from those of the batch: the mean, and 1 / rstd^2 -
+    eps in double, as in the eager rule.
     """
     running, mean, rstd, shape, momentum, eps = i.params["args"]
     mean, rstd = value_of(mean), value_of(rstd)
@@ -285,7 +289,9 @@ def move_by_saved(i: Instruction, ex: LoweringContext) -> Native | str:
 
 # ---- embedding --------------------------------------------------------------------------------------
 def _refusal(i: Instruction, ex: LoweringContext) -> Callable[[], None]:
-    """Runs the check again, in Python, on the arrays of the call that was refused: it raises."""
+    """Return a function that runs the check again in Python, on the arrays of the call that was
+    refused, which raises its error.
+    """
 
     def refuse() -> None:
         given = ex.tree(i.params)(ex.refused)
@@ -303,7 +309,7 @@ def _good_index(index: Any) -> bool:
 
 
 def check_rows(i: Instruction, ex: LoweringContext) -> Native | str:
-    """All indices inside of the table."""
+    """Lower the check that all indices are in the table."""
     _, index, rows = i.params["args"]
     index, function = value_of(index), embedding.native("inside")
     if function is None or not _good_index(index):
@@ -321,7 +327,7 @@ def check_rows(i: Instruction, ex: LoweringContext) -> Native | str:
 
 
 def embedding_rows(i: Instruction, ex: LoweringContext) -> Native | str:
-    """A copy of rows; the indices are checked once more, since memory is read at them."""
+    """Lower an embedding. The indices are checked again, since memory is read at them."""
     table, index = i.inputs[0], value_of(i.params["index"])
     out = i.outputs[0]
     inside, function = embedding.native("inside"), embedding.native("gather_float")
@@ -356,7 +362,7 @@ def embedding_rows(i: Instruction, ex: LoweringContext) -> Native | str:
 
 
 def embedding_grad(i: Instruction, ex: LoweringContext) -> Native | str:
-    """Rows added to a table of zeros, in their order."""
+    """Lower the gradient of an embedding: rows added to a table of zeros, in order."""
     g, index, rows = i.inputs[0], value_of(i.params["index"]), i.params["rows"]
     out = i.outputs[0]
     inside, function = embedding.native("inside"), embedding.native("scatter_float")
@@ -389,7 +395,7 @@ def embedding_grad(i: Instruction, ex: LoweringContext) -> Native | str:
 
 # ---- softmax, means over images ----------------------------------------------------------------------
 def softmax_rows(i: Instruction, ex: LoweringContext) -> Native | str:
-    """Softmax or its logarithm over the last dimension."""
+    """Lower softmax or its logarithm over the last dimension."""
     x, out, dim = i.inputs[0], i.outputs[0], i.params.get("dim")
     if (
         not softmax.available()
@@ -421,12 +427,12 @@ def softmax_rows(i: Instruction, ex: LoweringContext) -> Native | str:
 
 
 def _kind(x: Any) -> str:
-    """float64 for values of it, else float32, which others are not."""
+    """Return float64 for a value of that dtype, else float32."""
     return "float64" if isinstance(x, Value) and x.dtype == "float64" else "float32"
 
 
 def average(i: Instruction, ex: LoweringContext) -> Native | str:
-    """The mean of each plane: an adaptive average pooling to size one."""
+    """Lower an adaptive average pooling to size one: the mean of each plane."""
     x, out = i.inputs[0], i.outputs[0]
     kind = _kind(x)
     if (
@@ -451,7 +457,9 @@ def average(i: Instruction, ex: LoweringContext) -> Native | str:
 
 
 def average_grad(i: Instruction, ex: LoweringContext) -> Native | str:
-    """Each plane's gradient, divided by its size, for all its elements."""
+    """Lower its gradient: the gradient of each plane divided by its size, for all elements of the
+    plane.
+    """
     g, out = i.inputs[0], i.outputs[0]
     kind = _kind(g)
     if (
@@ -485,13 +493,12 @@ def _aux(arrays: list[np.ndarray]) -> Any:
     return ("kernel", *arrays) if len(arrays) == 2 else ("kernel", None, *arrays)
 
 
-# What the native code of an operation leaves in memory, as its gradient rule wants it.
-# ---- cross entropy ---------------------------------------------------------------------------------
+# Convert what the native code of an operation saves to the form that its gradient rule expects.
 _REALS = {"float32": "float", "float64": "double"}
 
 
 def cross_entropy(i: Instruction, ex: LoweringContext) -> Native | str:
-    """The mean or sum over rows, with what its gradient needs, and the check of the classes."""
+    """Lower the mean or sum over rows, with what its gradient needs, and the check of the classes."""
     x, target = i.inputs[0], i.params["target"].value
     reduction = i.params["reduction"]
     if reduction not in ("mean", "sum") or not i.extras or not softmax.available():
@@ -529,7 +536,7 @@ def _refuse(bad: np.ndarray, classes: int) -> None:
 
 
 def cross_entropy_vjp(i: Instruction, ex: LoweringContext) -> Native | str:
-    """The gradient of the logits."""
+    """Lower the gradient of the logits."""
     s, params, g = i.params["s"], i.params["params"], i.params["g"]
     extra = next((e for e in s if isinstance(e, Extra)), None)
     if (

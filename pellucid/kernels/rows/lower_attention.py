@@ -1,5 +1,5 @@
-"""Attention in a schedule: the kernel that eager execution uses, and products with the weights
-between them where weights are asked for.
+"""Lowerings of attention: the kernel that eager execution uses, or separate products if the weights
+are requested.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ def _rows_serve(*values: Any) -> bool:
 
 
 def _bias_of(x: Any, shape: tuple[int, ...]) -> Value | None:
-    """What is added to the scores (batch, heads, queries, keys), with as many dimensions as they
-    have; None if it cannot be.
+    """Return the bias that is added to the scores (batch, heads, queries, keys), with four
+    dimensions; None if it is not supported.
     """
     if (
         not isinstance(x, Value)
@@ -71,8 +71,8 @@ def _bias_of(x: Any, shape: tuple[int, ...]) -> Value | None:
 def _bias_at(
     ex: LoweringContext, schedule: Schedule, bias: Value, keys: int
 ) -> tuple[Address, list[int]]:
-    """Where it lies with rows of all keys without gaps, and its first three strides: a copy where
-    they are otherwise.
+    """Return the address of the bias with contiguous rows of all keys, and its first three strides.
+    It is copied if its layout is another one.
     """
     if bias.shape[3] == keys and (bias.strides[3] == 4 or keys == 1) and min(bias.strides) >= 0:
         return ex.place(bias, schedule), list(steps(bias)[:3])
@@ -105,10 +105,11 @@ def _attention(
     scale: float,
     bias: Any,
 ) -> Native | str:
-    if all(o is None or len(o.shape) == 3 for o in operands):  # without heads: as with one
+    # without heads: handled as a single head
+    if all(o is None or len(o.shape) == 3 for o in operands):
         operands = [None if o is None else _one_head(o) for o in operands]
         if len(lse.shape) != 2 or not lse.contiguous:
-            return OTHER  # the weights, from the eager rule without a kernel
+            return OTHER  # the eager rule saved the weights
         shape = (lse.shape[0], 1, lse.shape[1])
         lse = replace(lse, shape=shape, strides=row_major(shape, 4))
         bias = _one_head(bias) if isinstance(bias, Value) and len(bias.shape) == 3 else bias
@@ -119,7 +120,7 @@ def _attention(
     if not (q.shape[:2] == k.shape[:2] == v.shape[:2] and k.shape[2] == v.shape[2]):
         return OTHER
     if lse.shape != q.shape[:3]:
-        return OTHER  # the weights, from the eager rule without a kernel
+        return OTHER  # the eager rule saved the weights
     function, gemm = attention.native("backward" if backward else "forward"), matmul.gemm_address()
     if function is None or gemm is None or q.shape[3] != k.shape[3]:
         return OTHER
@@ -154,8 +155,8 @@ def _attention(
 
 
 def _attention_by_weights(i: Instruction, ex: LoweringContext) -> Native | str:
-    """Attention whose weights are kept, as the array function has it without a kernel: scores,
-    their softmax, the sum of the values.
+    """Lower attention whose weights are saved, as in the array function without a kernel: scores,
+    their softmax, the weighted sum of the values.
     """
     q, k, v, bias = i.inputs
     out, weights, causal = i.outputs[0], i.extras[0], bool(i.params["causal"])
@@ -204,7 +205,7 @@ def _attention_by_weights(i: Instruction, ex: LoweringContext) -> Native | str:
         shape, tuple(reads), (), tuple(scored), (Write(made, whole),),
         (Reduce("max", made, (last,), line, dtype),),
     )  # fmt: skip
-    # A query that sees no key has no weights: nothing is taken off where the largest score is -inf.
+    # A query that sees no key has no weights: nothing is subtracted if the largest score is -inf.
     powers = (
         PointwiseOp("eq", (("in", 1), ("const", -math.inf)), "bool"),
         PointwiseOp("where", (("step", 0), ("const", 0.0), ("in", 1)), dtype),
@@ -242,7 +243,7 @@ def _attention_by_weights(i: Instruction, ex: LoweringContext) -> Native | str:
 
 
 def scaled_dot_product_attention(i: Instruction, ex: LoweringContext) -> Native | str:
-    """One call."""
+    """Lower attention to one call, or to separate products if the weights are saved."""
     q, k, v, bias = i.inputs
     if len(i.extras) != 1:
         return OTHER
@@ -255,7 +256,7 @@ def scaled_dot_product_attention(i: Instruction, ex: LoweringContext) -> Native 
 
 
 def scaled_dot_product_attention_vjp(i: Instruction, ex: LoweringContext) -> Native | str:
-    """One call."""
+    """Lower the gradient of attention to one call."""
     q, k, v, bias, *_, extra = (value_of(x) for x in i.params["s"])
     extras, g = extra.instruction.extras, value_of(i.params["g"])
     grads = gradients(i)

@@ -1,8 +1,8 @@
 """Layer and RMS normalization, forward and backward (float32 and float64, C-contiguous).
 
-Variances are taken in two passes, around the mean. Sums over many elements have several partial
-sums for each lane and are carried from block to block in double. Every function returns None where
-it cannot serve its arguments.
+Variances are computed in two passes, around the mean. Sums over many elements use several partial
+sums per lane, and are carried from block to block in double. Every function returns None if it does
+not support its arguments.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from ...llvm.outputs import empty
 __all__ = ["layer_norm", "layer_norm_backward", "rms_norm", "rms_norm_backward"]
 
 _F32, _F64 = np.dtype(np.float32), np.dtype(np.float64)
-GRAIN = 16384  # elements a chunk
-SUM_BLOCK = 8192  # elements summed in float before the sum is added to one in double
+GRAIN = 16384  # elements per chunk
+SUM_BLOCK = 8192  # number of elements summed in float before the sum is added to one in double
 UNROLL = 4
 
 
 def grain_of(columns: int) -> int:
-    """How many rows a thread takes at a time."""
+    """Return how many rows a thread takes at a time."""
     return GRAIN // columns or 1 if columns else GRAIN
 
 
 class Sums:
-    """Sums of several quantities over runs of elements: in their own type, `real`, within a block,
-    doubles beyond it.
+    """Sums of several quantities over runs of elements: in the arrays' own type, `real`, within a
+    block, and in double beyond it.
     """
 
     def __init__(self, f: Function, count: int, real: str = "float") -> None:
@@ -39,8 +39,8 @@ class Sums:
         self.width = target.host().lanes(real)
         self.kind = vector(real, self.width)
         self.totals = [f.var("double", 0.0) for _ in range(count)]
-        # Several partial sums of each quantity, so that one addition need not wait for the one
-        # before.
+        # Several partial sums of each quantity, so that an addition need not wait for the previous
+        # one.
         self.parts = [[f.var(self.kind) for _ in range(count)] for _ in range(UNROLL)]
 
     def clear(self) -> None:
@@ -50,15 +50,15 @@ class Sums:
 
     def accumulate(self, length: SSAValue, terms, *pointers: SSAValue) -> None:
         """Add `terms(*vectors)`, one value for each quantity, over `length` elements at the
-        pointers, in float.
+        pointers, in the arrays' type.
         """
         f = self.f
 
         def add(parts, i: SSAValue, mask: SSAValue | None) -> None:
             vectors = [f.load(self.kind, p, i, mask=mask) for p in pointers]
             for part, term in zip(parts, terms(*vectors)):
-                # Terms may be nonzero where the loads gave zeros (a mean is subtracted): the tail
-                # is masked again.
+                # Terms may be nonzero for masked lanes, which load zeros (a mean is subtracted), so
+                # the tail is masked again.
                 part.set(part.get() + (term if mask is None else f.select(mask, term, 0.0)))
 
         whole = length - length % (self.width * UNROLL)
@@ -72,7 +72,7 @@ class Sums:
             add(self.parts[1], rest, f.tail_mask(length - rest, self.width))
 
     def flush(self) -> None:
-        """Carry the sums over to double."""
+        """Add the partial sums to the totals in double."""
         for total, *parts in zip(self.totals, *self.parts):
             values = [part.get() for part in parts]
             while len(values) > 1:
@@ -88,18 +88,18 @@ class Sums:
             self.flush()
 
     def get(self, k: int = 0) -> SSAValue:
-        """A total, as a number."""
+        """Return a total."""
         return self.totals[k].get()
 
     def splat(self, value: SSAValue) -> SSAValue:
-        """A number in all lanes of a vector of the dtype of the arrays."""
+        """Broadcast a number to all lanes of a vector of the arrays' dtype."""
         return self.f.splat(self.f.trunc(value, self.real), self.kind)
 
 
 def store_map(
     f: Function, length: SSAValue, out: SSAValue, compute, *pointers: SSAValue, real: str = "float"
 ) -> None:
-    """Write `out[i] = compute(p[i] for p in pointers)` for i below `length`, a vector at a time.
+    """Emit `out[i] = compute(p[i] for p in pointers)` for i below `length`, one vector at a time.
 
     All arrays are contiguous and of type `real`; the last, partial vector is masked.
     """
@@ -113,14 +113,14 @@ def store_map(
 
 
 def given(f: Function, pointer: SSAValue) -> SSAValue:
-    """Whether a pointer is not null."""
+    """Return whether a pointer is not null."""
     return f.emit(f"icmp ne ptr {pointer.name}, null", "i1")
 
 
 def load_or(
     f: Function, pointer: SSAValue, index: SSAValue, default: float, real: str = "float"
 ) -> SSAValue:
-    """The number at `index`, or `default` where the pointer is null."""
+    """Load the number at `index`; it is `default` if the pointer is null."""
     value = f.var(real, default)
     with f.when(given(f, pointer)):
         value.set(f.load(real, pointer, index))
@@ -128,12 +128,12 @@ def load_or(
 
 
 def inverse_root(f: Function, variance: SSAValue, eps: SSAValue) -> SSAValue:
-    """`1 / sqrt(variance + eps)`."""
+    """Return `1 / sqrt(variance + eps)`."""
     return 1.0 / f.sqrt(variance + eps)
 
 
 def _build_rows(name: str, real: str = "float") -> str:
-    """Layer and RMS norm: `x` is (n, columns); weight and bias are (columns,)."""
+    """Emit layer and RMS norm: `x` is (n, columns), weight and bias are (columns,)."""
     module = Module()
     f = threads.parallel_export(
         module,
@@ -186,8 +186,8 @@ def _build_rows(name: str, real: str = "float") -> str:
 
 
 def _emit_rows_backward(module: Module, real: str) -> None:
-    """gx = rstd (gw - mean(gw) - xh mean(gw xh)) with gw = g w; each chunk adds its rows' g xh and
-    g to its own partial.
+    """Emit gx = rstd (gw - mean(gw) - xh mean(gw xh)) with gw = g w. Each chunk adds g xh and g of
+    its rows to its own partial sums.
     """
     f = threads.parallel_export(
         module,
@@ -200,7 +200,7 @@ def _emit_rows_backward(module: Module, real: str) -> None:
     kind = vector(real, width)
     affine = given(f, f.weight)
     with f.loop(f.begin, f.end) as chunk:
-        # Chunks of rows: the partial sums depend on the shape only.
+        # Chunks of a fixed number of rows, so that partial sums depend on the shape only.
         scale_sum = f.at(f.partial, chunk * f.columns * 2, real)
         shift_sum = f.at(scale_sum, f.columns, real)
         block = f.const(ROWS_A_PARTIAL, "i64")
@@ -258,7 +258,7 @@ _LIBRARIES = {
 
 
 def native(name: str, dtype: str = "float32") -> int | None:
-    """The address of a native function of this file for a dtype; None where there is none, or it
+    """Return the address of a native function of this file for a dtype; None if there is none or it
     cannot be compiled.
     """
     library = _LIBRARIES.get(np.dtype(dtype)) if dtype in ("float32", "float64") else None
@@ -270,7 +270,9 @@ def native(name: str, dtype: str = "float32") -> int | None:
 
 
 def good(*arrays: np.ndarray | None, kind: np.dtype = _F32) -> bool:
-    """Whether all arrays have the dtype and are contiguous; None stands for one that is left out."""
+    """Return whether all arrays have the dtype and are contiguous. None stands for one that is left
+    out.
+    """
     for a in arrays:
         if a is not None and (a.dtype != kind or not a.flags.c_contiguous):
             return False
@@ -278,8 +280,8 @@ def good(*arrays: np.ndarray | None, kind: np.dtype = _F32) -> bool:
 
 
 def _as_rows(x: np.ndarray, shape: tuple[int, ...]) -> int | None:
-    """The number of rows when normalizing over the last dimensions, of `shape`; None if they are
-    others.
+    """Return the number of rows when normalizing over the last dimensions, of `shape`; None if `x`
+    has other last dimensions.
     """
     size = pymath.prod(shape)
     if not shape or x.shape[x.ndim - len(shape) :] != shape or size == 0:
@@ -294,8 +296,8 @@ def layer_norm(
     bias: np.ndarray | None = None,
     eps: float = 1e-5,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
-    """(x - mean) / sqrt(var + eps) * weight + bias over the last dimensions; also the rows' means
-    and 1 / sqrt(var + eps).
+    """Return (x - mean) / sqrt(var + eps) * weight + bias over the last dimensions, and the rows'
+    means and 1 / sqrt(var + eps).
 
     Source: Ba, Kiros, Hinton, "Layer Normalization", 2016.
     """
@@ -308,8 +310,8 @@ def rms_norm(
     weight: np.ndarray | None = None,
     eps: float | None = None,
 ) -> tuple[np.ndarray, np.ndarray] | None:
-    """x / sqrt(mean(x^2) + eps) * weight over the last dimensions, and the rows' 1 / sqrt(mean(x^2)
-    + eps).
+    """Return x / sqrt(mean(x^2) + eps) * weight over the last dimensions, and the rows' 1 /
+    sqrt(mean(x^2) + eps).
 
     `eps` is float32's by default. Source: Zhang, Sennrich, "Root Mean Square Layer Normalization",
     2019.
@@ -347,8 +349,8 @@ def layer_norm_backward(
     rstd: np.ndarray,
     weight: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray | None, np.ndarray | None] | None:
-    """The gradients of the input, the weight and the bias (flat; the last two None without a
-    weight).
+    """Return the gradients of the input, the weight and the bias (flat; the last two are None
+    without a weight).
     """
     return _row_norm_backward(g, x, mean, rstd, weight, 1)
 
@@ -356,7 +358,7 @@ def layer_norm_backward(
 def rms_norm_backward(
     g: np.ndarray, x: np.ndarray, rstd: np.ndarray, weight: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray | None] | None:
-    """The gradients of the input and the weight (flat; None without a weight)."""
+    """Return the gradients of the input and the weight (flat; None without a weight)."""
     made = _row_norm_backward(g, x, rstd, rstd, weight, 0)
     return made and made[:2]
 
@@ -364,7 +366,7 @@ def rms_norm_backward(
 def _row_norm_backward(g, x, mean, rstd, weight, centered):
     kind = x.dtype
     library = _LIBRARIES.get(kind)
-    g = np.ascontiguousarray(g)  # the gradient of a sum is one number for all elements
+    g = np.ascontiguousarray(g)  # the gradient of a sum is a broadcast number
     if (
         library is None
         or not good(g, x, mean, rstd, weight, kind=kind)

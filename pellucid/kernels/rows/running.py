@@ -1,8 +1,8 @@
-"""Running statistics of batch norm moved towards those of a batch, all channels in one native call.
+"""Update of batch norm's running statistics, for all channels in one native call.
 
-`move(mean, variance, batch_mean, batch_rstd, channels, keep, share, eps, correction)`: mean = mean * keep
-+ share * batch_mean, and the same of the variance 1 / rstd^2 - eps times `correction`, which is
-computed in double precision; the numbers are those of the same steps with NumPy.
+`move(mean, variance, batch_mean, batch_rstd, channels, keep, share, eps, correction)` computes mean
+= mean * keep + share * batch_mean. It updates the variance in the same way with (1 / rstd^2 - eps)
+* correction, which is computed in double. Results equal those of the same steps with NumPy.
 """
 
 from __future__ import annotations
@@ -56,8 +56,9 @@ _library = NativeLibrary(
 
 
 def moved(arrays: tuple[np.ndarray, ...], momentum: float, eps: float, correction: float) -> bool:
-    """Whether the running mean and variance were moved towards the batch's mean and 1 / deviation:
-    four arrays of one dtype in order, the first two of which are written.
+    """Update the running mean and variance from the batch's mean and 1 / deviation. `arrays` are
+    these four, contiguous and of one dtype; the first two are written. Returns False, and changes
+    nothing, if not supported.
     """
     kind, size = arrays[0].dtype, arrays[0].size
     if kind not in _REALS or not config.kernels:

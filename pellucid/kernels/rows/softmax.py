@@ -1,7 +1,7 @@
-"""Softmax, log-softmax and cross-entropy over the last axis, forward and backward, one pass of
-memory each (float32 and float64); other axes are `softmax_columns`.
+"""Softmax, log-softmax and cross-entropy over the last axis, forward and backward (float32 and
+float64), each in one pass over memory. Other axes are handled by `softmax_columns`.
 
-Every function returns None where it cannot serve its arguments (dtype, layout, no compiler).
+Every function returns None if it does not support its arguments (dtype, layout, no compiler).
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ __all__ = [
 ]
 
 _F32, _F64, _I64 = np.dtype(np.float32), np.dtype(np.float64), np.dtype(np.int64)
-GRAIN = 16384  # elements a chunk
+GRAIN = 16384  # elements per chunk
 
 
 def _grain(columns: int) -> int:
     return GRAIN // columns or 1 if columns else GRAIN
 
 
-# The kernels. `Row` is one row during a pass; sums over a row have one partial sum for each lane,
-# which is what keeps their error small.
+# The kernels. `Row` is one row during a pass. Sums over a row have one partial sum per lane, which
+# keeps their errors small.
 
 
 class Row:
@@ -50,17 +50,17 @@ class Row:
         self.functions = math if real == "float" else math64
 
     def exp(self, x: SSAValue) -> SSAValue:
-        """The exponential of each lane."""
+        """Return the exponential of each lane."""
         return self.functions.exp(self.f, x)
 
     def log(self, x: SSAValue) -> SSAValue:
-        """The logarithm of each lane."""
+        """Return the logarithm of each lane."""
         return self.functions.log(self.f, x)
 
     def accumulate(
         self, initial: float, combine, *pointers: SSAValue, other: float = 0.0
     ) -> SSAValue:
-        """Fold `combine(total, i, mask, *vectors)` over the row; returns the vector of partial
+        """Fold `combine(total, i, mask, *vectors)` over the row, and return the vector of partial
         results.
         """
         total = self.f.var(self.kind, initial)
@@ -82,29 +82,29 @@ class Row:
         self.f.vector_loop(self.count, self.width, body)
 
     def splat(self, value: SSAValue) -> SSAValue:
-        """A number in all lanes of a vector."""
+        """Broadcast a number to all lanes of a vector."""
         return self.f.splat(value, self.kind)
 
     def total(self, value: SSAValue) -> SSAValue:
-        """The sum of the lanes."""
+        """Return the sum of the lanes."""
         return self.f.total(value)
 
     def maximum(self, x: SSAValue) -> SSAValue:
-        """The largest element, NaN left out: they show up again in every sum."""
+        """Return the largest element, ignoring NaN, which appears in every sum anyway."""
         best = self.accumulate(
             -pymath.inf, lambda t, i, mask, v: self.f.larger(v, t), x, other=-pymath.inf
         )
         return self.f.fold(best, self.f.larger)
 
     def sum_exp(self, x: SSAValue, m: SSAValue, out: SSAValue | None = None) -> SSAValue:
-        """The sum of exp(x - m), whose terms are stored in `out`."""
+        """Return the sum of exp(x - m); its terms are stored in `out`, if given."""
         shift = self.splat(m)
         return self.sum_of(lambda v: self.exp(v - shift), x, out)
 
     def sum_of(
         self, term: Callable[[SSAValue], SSAValue], x: SSAValue, out: SSAValue | None = None
     ) -> SSAValue:
-        """The sum of a function of the elements, whose values are stored in `out`."""
+        """Return the sum of a function of the elements; its values are stored in `out`, if given."""
 
         def add(total: SSAValue, i: SSAValue, mask: SSAValue | None, v: SSAValue) -> SSAValue:
             e = term(v)
@@ -112,7 +112,7 @@ class Row:
                 self.f.store(e, out, i, mask=mask)
             return total + e
 
-        # Lanes beyond the row add nothing, whatever the function makes of what they read.
+        # Lanes beyond the row are masked, since the function may not be zero for what they load.
         def masked(total: SSAValue, i: SSAValue, mask: SSAValue | None, v: SSAValue) -> SSAValue:
             return (
                 add(total, i, mask, v)
@@ -179,9 +179,11 @@ def _emit_log_softmax_backward(kernel, _: Module, real: str) -> None:
 
 
 def _emit_cross_entropy(kernel, _: Module, real: str) -> None:
-    """loss = w (log_sum - (1 - s) (x[t] - m) - s (mean(x) - m)); log_sum = log(sum(exp(x - m))), m the
-    largest logit, t the class, w its weight, s the smoothing. `sums` gets m and log_sum of each row:
-    in their sum large logits would leave few digits.
+    """Emit loss = w (log_sum - (1 - s) (x[t] - m) - s (mean(x) - m)), where m is the largest logit,
+    log_sum = log(sum(exp(x - m))), t the class, w its weight and s the smoothing.
+
+    `sums` receives m and log_sum of each row separately: in their sum large logits would leave few
+    digits.
     """
     f = kernel(
         "cross_entropy", "x target weight loss used sums bad", ignore="i64", smoothing="double"
@@ -192,7 +194,7 @@ def _emit_cross_entropy(kernel, _: Module, real: str) -> None:
         for name in ("loss", "used"):
             f.store(f.const(0.0, real), getattr(f, name), r)
         m = row.maximum(x)
-        # m is infinite where the loss is not a number, and there x - m is, too.
+        # If m is infinite, x - m is NaN, and so is the loss.
         log_sum = row.log(row.sum_exp(x, m))
         f.store(m, f.sums, r * 2)
         f.store(log_sum, f.sums, r * 2 + 1)
@@ -212,7 +214,8 @@ def _emit_cross_entropy(kernel, _: Module, real: str) -> None:
                 f.store(w, f.used, r)
 
             def bad(f=f, r=r, t=t) -> None:
-                # The first place, counted from 1; none is 0, less 1 the largest number.
+                # The first position, counted from 1. Initially it is 0, and 0 - 1 is the largest
+                # unsigned number.
                 with f.when(r.compare("ult", f.load("i64", f.bad) - 1)):
                     f.store(r + 1, f.bad)
                     f.store(t, f.bad, 1)
@@ -234,13 +237,13 @@ def _emit_cross_entropy_backward(kernel, _: Module, real: str) -> None:
         t = f.load("i64", f.target, r)
 
         def ignored(f=f, r=r, row=row, out=out) -> None:
-            # 0 times the softmax, which is no number where one of these is none
+            # 0 times the softmax, which is NaN if one of these is
             log_sum = f.load(real, f.sums, r * 2) + f.load(real, f.sums, r * 2 + 1)
             nothing = row.splat(log_sum - log_sum)
             row.map(out, lambda: nothing)
 
         def used(f=f, r=r, row=row, x=x, out=out, t=t) -> None:
-            # `step` is 0 for one gradient of all rows, 1 for a gradient each.
+            # `step` is 0 for a single gradient for all rows, 1 for a gradient per row.
             scale = f.load(real, f.g, r * f.step) * _weight(f, t, real)
             s = f.trunc(f.smoothing, real)
             shift = row.splat(f.load(real, f.sums, r * 2))
@@ -254,7 +257,7 @@ def _emit_cross_entropy_backward(kernel, _: Module, real: str) -> None:
 
 
 def _weight(f: Function, t: SSAValue, real: str) -> SSAValue:
-    """The class's weight; 1 without weights."""
+    """Load the class's weight; 1 without weights."""
     w = f.var(real, 1.0)
     given = f.emit(f"icmp ne ptr {f.weight.name}, null", "i1")
     with f.when(given):
@@ -263,7 +266,7 @@ def _weight(f: Function, t: SSAValue, real: str) -> SSAValue:
 
 
 def _emit_total(_, module: Module, real: str) -> None:
-    """The sum of a few numbers, in double."""
+    """Emit the sum of a few numbers, in double."""
     f = module.function("total", "double", x="ptr", n="i64")
     total = f.var("double", 0.0)
     with f.loop(0, f.n) as i:
@@ -297,17 +300,17 @@ _LIBRARIES = {
 
 
 def available() -> bool:
-    """Whether the kernels of this file can be compiled."""
+    """Return whether the kernels of this file can be compiled."""
     return _lib.cross_entropy is not None
 
 
 def native(name: str, real: str = "float") -> int:
-    """The address of a native function of this file, for "float" or "double"."""
+    """Return the address of a native function of this file, for "float" or "double"."""
     return jit.address(getattr(_LIBRARIES[_F32 if real == "float" else _F64], name))
 
 
 def grain(columns: int) -> int:
-    """Rows that a chunk of a row-wise kernel has."""
+    """Return the number of rows per chunk of a row-wise kernel."""
     return _grain(columns)
 
 
@@ -318,7 +321,7 @@ def grain(columns: int) -> int:
 def _prepared(
     name: str, axis: int, shape: tuple[int, ...], dtype: np.dtype[Any]
 ) -> tuple[Any, tuple[int, ...]] | None:
-    """The kernel and its numbers; None where there is none."""
+    """Return the kernel and its numbers; None if there is none."""
     library = _LIBRARIES.get(dtype)
     if library is None or not shape or 0 in shape:
         return None
@@ -341,7 +344,9 @@ def _prepared(
 def few(
     name: str, shape: tuple[int, ...], dtype: np.dtype[Any], axis: int
 ) -> Callable[[np.ndarray], np.ndarray] | None:
-    """softmax or log_softmax of few numbers in order, of this shape and dtype."""
+    """Return a function for softmax or log_softmax of small contiguous arrays of this shape and
+    dtype; None if there is no kernel.
+    """
     prepared = _prepared(name, axis, shape, dtype)
     if prepared is None:
         return None
@@ -376,22 +381,24 @@ def _over_rows(
 
 
 def softmax(x: np.ndarray, axis: int = -1) -> np.ndarray | None:
-    """e^x / sum(e^x) along `axis`, for arrays of float32 or float64 and one dimension or more."""
+    """Return e^x / sum(e^x) along `axis`, for arrays of float32 or float64 with at least one
+    dimension.
+    """
     return _over_rows("softmax", axis, x)
 
 
 def log_softmax(x: np.ndarray, axis: int = -1) -> np.ndarray | None:
-    """x - log(sum(e^x)) along `axis`."""
+    """Return x - log(sum(e^x)) along `axis`."""
     return _over_rows("log_softmax", axis, x)
 
 
 def softmax_backward(g: np.ndarray, y: np.ndarray, axis: int = -1) -> np.ndarray | None:
-    """The gradient of softmax's input; `y` is its output."""
+    """Return the gradient of softmax's input; `y` is its output."""
     return _over_rows("softmax_backward", axis, g, y)
 
 
 def log_softmax_backward(g: np.ndarray, y: np.ndarray, axis: int = -1) -> np.ndarray | None:
-    """The gradient of log_softmax's input; `y` is its output."""
+    """Return the gradient of log_softmax's input; `y` is its output."""
     return _over_rows("log_softmax_backward", axis, g, y)
 
 
@@ -411,7 +418,9 @@ def _serves(x: np.ndarray, target: np.ndarray, weight: np.ndarray | None, smooth
 
 
 def class_out_of_range(bad: Sequence[int] | np.ndarray, classes: int) -> Exception:
-    """The error for a label that is no class; `bad` is its place, counted from 1, and the label."""
+    """Return the error for a label that is not a class. `bad` has its position, counted from 1, and
+    the label.
+    """
     row, label = int(bad[0]) - 1, int(bad[1])
     found = f"label {label} in element {row} of the target; there are {classes} classes (0 to {classes - 1})"
     if label < 0:
@@ -433,11 +442,12 @@ def cross_entropy(
     label_smoothing: float = 0.0,
     reduction: str = "mean",
 ) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray | None]] | None:
-    """The cross-entropy of logits `(N, C)` and classes `(N,)` (int64), and what the backward needs:
-    the maximum of each row and log(sum(exp(x - maximum))), and its weight where a mean was taken.
+    """Return the cross-entropy of logits `(N, C)` and classes `(N,)` (int64), and what the backward
+    needs: the maximum of each row, log(sum(exp(x - maximum))), and the rows' weights if `reduction`
+    is "mean".
 
-    `reduction` is "mean", "sum" or "none". Class weights and label smoothing together are not
-    served. Raises IndexError for a class outside `0..C`.
+    `reduction` is "mean", "sum" or "none". Class weights together with label smoothing are not
+    supported. Raises IndexError for a class outside of `0..C`.
     """
     kind = x.dtype
     library = _LIBRARIES.get(kind)
@@ -448,7 +458,7 @@ def cross_entropy(
     ):
         return None
     rows, columns = x.shape
-    # rows of one array, as the code of compiled steps expects them
+    # rows of a single array, as compiled steps expect them
     memory = np.empty((4, rows), kind)
     loss, used, sums = memory[0], memory[1], memory[2:]
     bad = np.zeros(2, _I64)
@@ -475,8 +485,8 @@ def cross_entropy_backward(
     ignore_index: int = -100,
     label_smoothing: float = 0.0,
 ) -> np.ndarray | None:
-    """The gradient of the logits; `g` is the loss's gradient, of its shape, and `saved` what
-    `cross_entropy` gave.
+    """Return the gradient of the logits. `g` is the gradient of the loss, with its shape, and
+    `saved` the second result of `cross_entropy`.
     """
     kind = x.dtype
     library = _LIBRARIES.get(kind)

@@ -1,9 +1,9 @@
-"""Softmax, log-softmax and their gradients over a dimension with others behind it (float32 and
-float64): memory is gone over in its order.
+"""Softmax, log-softmax and their gradients over a dimension that is not the last (float32 and
+float64), with memory accessed in its order.
 
-An array is seen as (outer, length, inner), and a task is a block of columns of one outer index.
-What is known of each column, its maximum and its sum (in double), lies in a small buffer while the
-rows go by.
+An array is regarded as (outer, length, inner), and a task is a block of columns with the same outer
+index. The maximum and the sum (in double) of each column are kept in a small buffer while the rows
+are processed.
 
 >>> kernel, numbers = prepared("softmax", (1, 2, 3), np.dtype(np.float64))
 >>> numbers[:3]
@@ -21,12 +21,12 @@ from ...llvm.emit import Function, Module, SSAValue, vector
 
 __all__ = ["prepared"]
 
-BLOCK = 256  # columns of a task
-GRAIN = 16384  # elements a chunk
+BLOCK = 256  # columns per task
+GRAIN = 16384  # elements per chunk
 
 
 class _Columns:
-    """Loops over vectors of a block's columns, once or for every row."""
+    """Loops over the vectors of a block's columns, once or for every row."""
 
     def __init__(self, f: Function, real: str, start: SSAValue, count: SSAValue) -> None:
         self.f, self.real, self.start, self.count = f, real, start, count
@@ -35,11 +35,13 @@ class _Columns:
         self.functions = math if real == "float" else math64
 
     def once(self, body) -> None:
-        """`body(i, mask)` for the vectors of the block."""
+        """Emit `body(i, mask)` for the vectors of the block."""
         self.f.vector_loop(self.count, self.width, body)
 
     def rows(self, body, first: int = 0) -> None:
-        """`body(at, i, mask)` for every row, `at` being where its vector lies in the arrays."""
+        """Emit `body(at, i, mask)` for every row, where `at` is the index of its vector in the
+        arrays.
+        """
         with self.f.loop(first, self.f.length) as row:
             base = self.start + row * self.f.inner
             self.once(lambda i, mask: body(base + i, i, mask))
@@ -146,8 +148,8 @@ _lib = jit.NativeLibrary(
 def prepared(
     name: str, middle: tuple[int, int, int], dtype: np.dtype[Any]
 ) -> tuple[Any, tuple[int, ...]]:
-    """The kernel of `name` over a dimension, None where there is none, and its numbers; `middle` is
-    how many places there are before the dimension, in it and after it.
+    """Return the kernel of `name` over a dimension (None if there is none) and its numbers.
+    `middle` has the number of positions before the dimension, in it and behind it.
     """
     outer, length, inner = middle
     blocks = 1 if inner <= BLOCK else -(-inner // BLOCK)

@@ -1,1 +1,1 @@
-"""Updates of parameters: optimizers and clipping."""
+"""Updates of parameters (optimizers), and gradient clipping."""

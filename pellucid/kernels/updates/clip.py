@@ -1,8 +1,9 @@
-"""Clipping of gradients in native code: the sum of squares of arrays, scaling by a limit over a
-norm, limits for elements, in float32, float64, float16 and bfloat16.
+"""Gradient clipping in native code: the sum of squares of arrays, scaling by a limit over a norm,
+and limits for elements, in float32, float64, float16 and bfloat16.
 
-What `nn.utils.clip_grad_norm_` and `clip_grad_value_` do, for the schedule of a compiled step.
-Two-byte floats are computed in float32 and rounded where the eager functions round.
+These are the computations of `nn.utils.clip_grad_norm_` and `clip_grad_value_`, for the schedule of
+a compiled step. Two-byte floats are computed in float32 and rounded where the eager functions
+round.
 """
 
 from __future__ import annotations
@@ -13,14 +14,17 @@ from ..pointwise.values import available, pack, unpack
 
 __all__ = ["GRAIN", "native"]
 
-TERMS = 512  # that are added in the array's precision before they go to the sum in double
-GRAIN = 1 << 15  # elements that a thread scales
+# terms that are added in the array's precision before they are added to the sum in double
+TERMS = 512
+GRAIN = 1 << 15  # elements per chunk
 _DTYPES = ("float32", "float64", "float16", "bfloat16")
 _SIGNATURES = {"add_squares": "aia", "root": "aa", "scale": "paadii", "limit": "padii"}
 
 
 class _Elements:
-    """Elements of a dtype in memory and in registers; a vector's width is that of a register."""
+    """How elements of a dtype are held in memory and in registers. Vectors have the width of a
+    register.
+    """
 
     def __init__(self, f: Function, dtype: str) -> None:
         self.f, self.dtype, self.memory = f, dtype, MEMORY[dtype]
@@ -38,19 +42,19 @@ class _Elements:
         self.f.store(pack(self.f, value, self.dtype), pointer, i, mask=mask)
 
     def one(self, pointer: SSAValue) -> SSAValue:
-        """A single element."""
+        """Load a single element."""
         return unpack(self.f, self.f.load(self.memory, pointer), self.dtype)
 
     def put(self, value: SSAValue, pointer: SSAValue) -> None:
         self.f.store(pack(self.f, value, self.dtype), pointer)
 
     def rounded(self, value: SSAValue) -> SSAValue:
-        """A number as the dtype holds it."""
+        """Round a number to the dtype."""
         return unpack(self.f, pack(self.f, value, self.dtype), self.dtype)
 
 
 def _add_squares(module: Module, name: str, dtype: str) -> None:
-    """Adds the squares of n elements to one double."""
+    """Emit the function that adds the squares of n elements to a double."""
     f = module.function(name, a="ptr", n="i64", squares="ptr")
     e = _Elements(f, dtype)
     total = f.var("double", f.load("double", f.squares))
@@ -80,7 +84,7 @@ def _scale(module: Module, name: str, dtype: str) -> None:
     e = _Elements(g, dtype)
     limit = g.trunc(g.limit, e.real)
     factor = e.rounded(limit / e.rounded(e.one(g.norm) + e.rounded(g.const(1e-6, e.real))))
-    factor = g.select(factor.compare("ult", 1.0), factor, 1.0)  # no number stays none
+    factor = g.select(factor.compare("ult", 1.0), factor, 1.0)  # NaN stays NaN
     with g.when(factor.compare("une", 1.0)):
         wide, first = g.splat(factor, e.kind), e.at(g.a, g.begin)
 
@@ -97,7 +101,7 @@ def _limit(module: Module, name: str, dtype: str) -> None:
     most = g.splat(e.rounded(g.trunc(g.most, e.real)), e.kind)
     least, here = -most, e.at(g.a, g.begin)
 
-    def cut(i: SSAValue, mask: SSAValue | None) -> None:  # no number stays none
+    def cut(i: SSAValue, mask: SSAValue | None) -> None:  # NaN stays NaN
         x = e.load(here, i, mask)
         x = g.select(x.compare("olt", least), least, x)
         e.store(g.select(x.compare("ogt", most), most, x), here, i, mask)
@@ -123,7 +127,7 @@ _lib = jit.NativeLibrary(
 
 
 def native(name: str, dtype: str) -> int | None:
-    """The address of a native function of this file for a dtype; None where it has none."""
+    """Return the address of a native function of this file for a dtype; None if there is none."""
     if dtype not in _DTYPES or not available(dtype):
         return None
     function = getattr(_lib, f"{name}.{dtype}")

@@ -1,4 +1,4 @@
-"""Gradient clipping in a schedule."""
+"""Lowerings of gradient clipping."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from . import clip
 
 
 def _dtype(*values: Any) -> str:
-    """The dtype of contiguous values that all have one; "" of others."""
+    """Return the common dtype of contiguous values; "" for other values."""
     first = values[0] if values else None
     if None in values or not isinstance(first, Value) or not dense(*values, dtype=first.dtype):
         return ""
@@ -22,7 +22,7 @@ def _dtype(*values: Any) -> str:
 
 
 def total_norm(i: Instruction, ex: LoweringContext) -> Native | str:
-    """The 2-norm of all arrays together; of two-byte floats, the norm of the arrays' norms."""
+    """Lower the 2-norm of all arrays together; for two-byte floats, the norm of the arrays' norms."""
     arrays, p = i.params["args"]
     values = [value_of(a) for a in arrays]
     out = i.record[1][0]
@@ -50,13 +50,13 @@ def total_norm(i: Instruction, ex: LoweringContext) -> Native | str:
 
 
 def scale(i: Instruction, ex: LoweringContext) -> Native | str:
-    """All arrays times limit / norm, where that is less than 1."""
+    """Lower the multiplication of all arrays by limit / norm if that is less than 1."""
     arrays, norm, limit = i.params["args"]
     return _each(ex, "scale", "scaling", arrays, [value_of(norm)], limit)
 
 
 def limit(i: Instruction, ex: LoweringContext) -> Native | str:
-    """All elements cut at -limit and limit."""
+    """Lower the clipping of all elements to -limit and limit."""
     arrays, most = i.params["args"]
     return _each(ex, "limit", "limits", arrays, [], most)
 

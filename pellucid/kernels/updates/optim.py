@@ -1,9 +1,9 @@
-"""Element-wise updates of many parameters in one call, made from formulas: what optimizers do
-(C-contiguous arrays, in place).
+"""Element-wise updates of many parameters in one call, generated from formulas: the updates of
+optimizers (C-contiguous arrays, in place).
 
-An `UpdateRule` is a formula over vectors and numbers; `pellucid.optim` has one for each optimizer.
-Two kernels are made of it: one that reads Python lists of arrays directly, for eager steps, and one
-of a single flat parameter, for schedules.
+An `UpdateRule` is a formula on vectors and numbers; `pellucid.optim` has one for each optimizer.
+Two kernels are generated from it: one that reads Python lists of arrays directly, for eager steps,
+and one for a single flat parameter, for schedules.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ from ..pointwise.words import Words
 __all__ = ["UpdateRule", "apply", "emit_flat_update", "made", "prepared", "served"]
 
 _DTYPES = {"float": "float32", "double": "float64"}
-# of counters
+# dtypes of counters
 KINDS = {np.dtype(name): ctype for name, ctype in types_of("float32 float64").items()}
 _LISTED = {
     np.dtype(kind): np.dtype(kind).name
     for kind in (np.float32, np.float64, np.float16, ml_dtypes.bfloat16)
 }
-GRAIN = 1 << 16  # elements a chunk, over all parameters in a row
-# Where CPython's lists and NumPy's arrays keep their fields, in bytes; `_layout_known` compares
-# them with real ones.
+GRAIN = 1 << 16  # elements per chunk, counted across all parameters
+# Byte offsets of fields in CPython's lists and NumPy's arrays; `_layout_known` checks them against
+# real ones.
 _LIST_ITEMS = 24
 _DATA, _NDIM, _SHAPE, _DTYPE, _FLAGS = 16, 24, 32, 56, 64
 _NEEDED = 0x1 | 0x100  # C-contiguous, aligned
@@ -94,8 +94,8 @@ def _size(f: Function, array: SSAValue) -> SSAValue:
 
 
 def _emit_check(module: Module) -> None:
-    """The number of elements of a list of arrays, or -1 unless all are float32, C-contiguous and of
-    the sizes of `like`.
+    """Emit the function that returns the number of elements of a list of arrays, or -1 unless all
+    have the dtype and the flags (such as C-contiguous), and the sizes of those in `like`.
     """
     f = module.function(
         "check", "i64", items="ptr", like="ptr", count="i64", dtype="ptr", flags="i64"
@@ -126,28 +126,28 @@ class UpdateRule(NamedTuple):
     """An element-wise update, written as a formula (`ir.formula`).
 
     `formula(m, n, param, grad, *rest, **flags)` returns the new values of some of its arrays by
-    name; `n` has the numbers, which each step gives anew. `grad` is only read.
+    name. `n` has the numbers, which are passed at each step. `grad` is only read.
     """
 
     formula: Callable[..., dict[str, Any]]
     arrays: tuple[str, ...]  # besides `param` and `grad`, in the order of the formula's parameters
     numbers: tuple[str, ...]
-    flags: tuple[str, ...] = ()  # of the formula, that hold
+    flags: tuple[str, ...] = ()  # flags of the formula that are set
 
     @property
     def title(self) -> str:
-        """What people call it."""
+        """The name to show."""
         return self.formula.__name__
 
     @property
     def symbol(self) -> str:
-        """A name that tells the rules of a process apart."""
+        """A name that is unique among the rules of a process."""
         return "_".join((self.title, *self.arrays, *self.flags))
 
     def values(
         self, f: Function, kind: str, numbers: list[SSAValue], vectors: dict[str, SSAValue]
     ) -> dict[str, SSAValue]:
-        """Code for new values of arrays; the first number is -1 to maximize, the others are the
+        """Emit the new values of arrays. The first number is -1 to maximize; the others are the
         formula's.
         """
         m, dtype = _Words(f, lanes(kind)), _DTYPES[element(kind)]
@@ -160,7 +160,7 @@ class UpdateRule(NamedTuple):
 
 
 class _Words(Words):
-    """What formulas of updates are written with."""
+    """The `m` of formulas of updates."""
 
     differs = Words.not_equal
 
@@ -169,13 +169,13 @@ class _Words(Words):
 
 
 def _emit_update(module: Module, rule: UpdateRule, dtype: str) -> None:
-    """A kernel over all elements of all parameters; two-byte floats are computed in float32 and
-    rounded once.
+    """Emit a kernel over all elements of all parameters. Two-byte floats are computed in float32
+    and rounded once.
     """
     scalar, memory = REGISTER[dtype], MEMORY[dtype]
     names = ("param", "grad", *rule.arrays)
     numbers = ("sign", *rule.numbers)
-    # The prefix keeps arrays and numbers apart, which may have one name.
+    # The prefix distinguishes arrays from numbers of the same name.
     params = (
         {"a_" + n: "ptr" for n in names} | {"n_" + n: "double" for n in numbers} | {"count": "i64"}
     )
@@ -220,7 +220,7 @@ def _body(
 
 
 def emit_flat_update(module: Module, name: str, rule: UpdateRule, dtype: str = "float32") -> None:
-    """Add `name(team, arrays..., numbers, n, grain)`, which updates n contiguous elements of a
+    """Emit `name(team, arrays..., numbers, n, grain)`, which updates n contiguous elements of a
     dtype; `numbers` points to doubles.
     """
     arrays = ("param", "grad", *rule.arrays)
@@ -238,7 +238,7 @@ def emit_flat_update(module: Module, name: str, rule: UpdateRule, dtype: str = "
 
 
 def served(dtype: np.dtype) -> bool:
-    """Whether there are kernels for parameters of a dtype."""
+    """Return whether there are kernels for parameters of a dtype."""
     return dtype in _LISTED and available(_LISTED[dtype])
 
 
@@ -246,12 +246,12 @@ _made: dict[tuple[UpdateRule, np.dtype], Any] = {}
 
 
 def made(rule: UpdateRule, dtype: np.dtype) -> bool:
-    """Whether this process has a rule's kernel already."""
+    """Return whether this process has compiled a rule's kernel already."""
     return (rule, dtype) in _made
 
 
 def _kernel(rule: UpdateRule, dtype: np.dtype) -> Any:
-    """The native function of a rule over lists of arrays, None where there is none."""
+    """Return the native function of a rule on lists of arrays, or None."""
     if (rule, dtype) not in _made:
         _made[rule, dtype] = _compiled(rule, dtype)
     return _made[rule, dtype]
@@ -277,7 +277,9 @@ def _compiled(rule: UpdateRule, dtype: np.dtype) -> Any:
 def apply(
     rule: UpdateRule, lists: list[list[np.ndarray]], maximize: bool, numbers: tuple[float, ...]
 ) -> bool:
-    """Make the call that `prepared` gives; False, having changed nothing, where it gives none."""
+    """Make the call that `prepared` returns. Returns False, and changes nothing, if it returns
+    None.
+    """
     update = prepared(rule, lists, maximize, numbers)
     if update is not None:
         update()
@@ -287,17 +289,17 @@ def apply(
 def prepared(
     rule: UpdateRule, lists: list[list[np.ndarray]], maximize: bool, numbers: tuple[float, ...]
 ) -> functools.partial[Any] | None:
-    """The call that updates all parameters: `lists` are those of parameters, gradients, and the
-    rule's other arrays.
+    """Return a call that updates all parameters. `lists` are those of parameters, of gradients, and
+    of the rule's other arrays.
 
-    It is made of C code only, and to be called before the lists change. None for what is not
-    served: integers and complex numbers, strided or read-only arrays, unequal sizes.
+    The call runs C code only, and must be made before the lists change. Returns None if not
+    supported: integers and complex numbers, strided or read-only arrays, unequal sizes.
     """
     params = lists[0]
     count = len(params)
     if not count:
         return functools.partial(tuple)
-    # The native code reads memory through these: nothing but arrays and lists may reach it.
+    # The native code reads memory through these objects, so it must only get arrays and lists.
     for arrays in lists:
         if type(arrays) is not list or len(arrays) != count or set(map(type, arrays)) != _ARRAYS:
             return None

@@ -1,8 +1,8 @@
-"""Windows of images as columns, and their transpose: columns added up where the windows lay
-(float32 and float64).
+"""Windows of images as columns, and the transpose: columns added up at the positions of their
+windows (float32 and float64).
 
-A `Windows` holds the sizes; no padded copy is made, since each row of a window knows which of its
-places lie inside.
+A `Windows` holds the sizes. No padded copy is made: the positions of each row of a window that are
+inside the image are computed.
 
     >>> w = Windows((3, 3), (2, 2), (1, 1), (0, 0), (1, 1))
     >>> w.out
@@ -29,7 +29,7 @@ from ..indexing.transpose import in_order
 
 __all__ = ["Windows", "columns", "images", "native", "prepared"]
 
-GRAIN = 16384  # elements a chunk
+GRAIN = 16384  # elements per chunk
 _CTYPES = types_of("float32 float64")
 _HALVES = ("float16", "bfloat16")
 _SIZES = ("h", "w", "kh", "kw", "dh", "dw", "ph", "pw", "sh", "sw", "oh", "ow")
@@ -47,23 +47,23 @@ class Windows:
 
     @property
     def out(self) -> tuple[int, int]:
-        """How many windows there are, down and across."""
+        """The number of windows, down and across."""
         sizes = zip(self.size, self.kernel, self.dilation, self.padding, self.stride, strict=True)
         down, across = ((n + 2 * p - d * (k - 1) - 1) // s + 1 for n, k, d, p, s in sizes)
         return down, across
 
     def numbers(self, planes: int, back: bool) -> tuple[int, ...]:
-        """A kernel's last arguments, for so many images of one channel."""
+        """Return a kernel's last arguments, for `planes` images of one channel."""
         sizes = (*self.size, *self.kernel, *self.dilation, *self.padding, *self.stride, *self.out)
-        # of the columns that belong to one row of the windows
+        # number of elements of the columns that belong to one row of the windows
         row = self.kernel[1] * math.prod(self.out)
         count, each = (planes, row * self.kernel[0]) if back else (planes * self.kernel[0], row)
         return *sizes, count, max(1, GRAIN // max(1, each))
 
 
 def _inside(f: Function, j: SSAValue) -> tuple[SSAValue, SSAValue, SSAValue]:
-    """The windows, from the first to behind the last, whose column `j` lies in the image; and where
-    that of window 0 lies.
+    """Return the range of windows (first, one past the last) whose column `j` is inside the image,
+    and the position of that column for window 0.
     """
     shift = j * f.dw - f.pw
     high = f.smaller(f.larger(f.w - 1 - shift + f.sw, 0) // f.sw, f.ow)
@@ -72,8 +72,8 @@ def _inside(f: Function, j: SSAValue) -> tuple[SSAValue, SSAValue, SSAValue]:
 
 
 def _columns(module: Module, ctype: str) -> None:
-    """`columns.<type>(team, x, out, sizes..., n, grain)`: n rows of windows, each of all places in
-    an image.
+    """Emit `columns.<type>(team, x, out, sizes..., n, grain)` for n rows of windows, each at all
+    positions in an image.
     """
     f = threads.parallel_export(
         module, f"columns.{ctype}", {"x": "ptr", "out": "ptr", **dict.fromkeys(_SIZES, "i64")}
@@ -129,7 +129,9 @@ def _columns(module: Module, ctype: str) -> None:
 
 
 def _images(module: Module, ctype: str) -> None:
-    """`images.<type>(team, columns, out, sizes..., n, grain)`: n images, cleared and then added to."""
+    """Emit `images.<type>(team, columns, out, sizes..., n, grain)`, which clears n images and adds
+    the columns to them.
+    """
     f = threads.parallel_export(
         module, f"images.{ctype}", {"x": "ptr", "out": "ptr", **dict.fromkeys(_SIZES, "i64")}
     )
@@ -197,7 +199,7 @@ def _kernel(dtype: str, back: bool) -> Callable[..., None] | None:
 
 
 def native(dtype: str, back: bool) -> int | None:
-    """The address of the kernel; None for a dtype that it does not serve, and where it cannot be
+    """Return the address of the kernel; None if it does not support the dtype or cannot be
     compiled.
     """
     function = _kernel(dtype, back)
@@ -207,8 +209,10 @@ def native(dtype: str, back: bool) -> int | None:
 def prepared(
     shape: tuple[int, ...], dtype: np.dtype[Any], w: Windows, back: bool
 ) -> Callable[[np.ndarray], np.ndarray] | None:
-    """`columns` (or `images`, with `back`) of arrays of a shape; None where there is no kernel."""
-    if not back and name_of(dtype) in _HALVES:  # nothing is computed: their bits are moved
+    """Return a function for `columns` (with `back`, for `images`) of arrays of this shape and
+    dtype; None if there is no kernel.
+    """
+    if not back and name_of(dtype) in _HALVES:  # only bits are moved
         moved = prepared(shape, np.dtype(np.float32), w, False)
         return moved and (
             lambda x: (
@@ -238,14 +242,14 @@ def prepared(
 
 
 def columns(x: np.ndarray, w: Windows) -> np.ndarray | None:
-    """Images `(N, C, H, W)` as `(N, C * KH * KW, windows)`; None where there is no kernel."""
+    """Return images `(N, C, H, W)` as `(N, C * KH * KW, windows)`; None if there is no kernel."""
     run = prepared(x.shape, x.dtype, w, False)
     return run and run(x)
 
 
 def images(x: np.ndarray, w: Windows) -> np.ndarray | None:
-    """Columns `(N, C * KH * KW, windows)` added up to images `(N, C, H, W)`; None where there is no
-    kernel.
+    """Return columns `(N, C * KH * KW, windows)` added up to images `(N, C, H, W)`; None if there
+    is no kernel.
     """
     run = prepared(x.shape, x.dtype, w, True)
     return run and run(x)

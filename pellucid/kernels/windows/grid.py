@@ -1,10 +1,10 @@
-"""Images sampled at positions that a grid gives, and both gradients: two and three dimensions,
-float32 and float64.
+"""Images sampled at the positions of a grid, and both gradients: two and three dimensions, float32
+and float64.
 
-A kernel is written for a way of sampling: number of dimensions, mode, padding and whether corners
-are aligned. Along each dimension a position has one neighbor (nearest), two (bilinear) or four
-(bicubic), with weights; what lies outside counts nothing. Positions are computed in vectors, and
-serve all channels.
+A kernel is generated for each way of sampling: number of dimensions, mode, padding, and whether
+corners are aligned. Along each dimension a position has one neighbor (nearest), two (bilinear) or
+four (bicubic), with weights; neighbors outside of the image do not count. Positions are computed in
+vectors and used for all channels.
 
     >>> how = Sampling(2, "bilinear", "zeros", True, "float32")
     >>> made = sample(np.arange(4, dtype=np.float32).reshape(1, 1, 2, 2), np.zeros((1, 1, 1, 2), np.float32), how)
@@ -27,16 +27,16 @@ from ...llvm.outputs import empty
 
 __all__ = ["Sampling", "gathered", "grid_gradient", "image_gradient", "native", "numbers", "sample"]
 
-BLOCK = 256  # positions that a task has at least
-TOGETHER = 64  # positions whose neighbors are remembered while the channels pass
-CHANNELS = 16  # that a task of the image's gradient has
+BLOCK = 256  # positions per task
+TOGETHER = 64  # number of positions whose neighbors are stored while the channels are processed
+CHANNELS = 16  # channels per task of the image's gradient
 _CTYPES = types_of("float32 float64")
 _CUBIC = -0.75
 
 
 @dataclass(frozen=True)
 class Sampling:
-    """How images are sampled."""
+    """The way in which images are sampled."""
 
     dims: int
     mode: str  # "bilinear", "nearest" or "bicubic"
@@ -46,13 +46,13 @@ class Sampling:
 
     @property
     def spreads(self) -> bool:
-        """Whether what is outside counts as 0 times its weight, so that a position that is not a
-        number gives NaN, as in PyTorch.
+        """Whether neighbors outside of the image count as 0 times their weight, so that a NaN
+        position gives NaN, as in PyTorch.
         """
         return self.dims == 2 and self.mode != "nearest"
 
     def kernel(self, kind: str) -> Any:
-        """The native function of a kind ("sample", "image", "grid"); None where there is none."""
+        """Return the native function of a kind ("sample", "image", "grid"), or None."""
         ctype = _CTYPES.get(self.dtype)
         if ctype is None:
             return None
@@ -64,8 +64,8 @@ class Sampling:
 # ---- one dimension --------------------------------------------------------------------------------------
 @dataclass
 class _Neighbour:
-    """A neighbor of positions along one dimension: where, whether that is inside, its weight, and
-    the weight's derivative.
+    """A neighbor of positions along one dimension: its position, whether that is inside, its
+    weight, and the derivative of the weight.
     """
 
     at: SSAValue
@@ -79,16 +79,16 @@ def _floor(f: Function, x: SSAValue) -> SSAValue:
 
 
 def _kept(f: Function, how: Sampling, x: SSAValue, top: SSAValue) -> tuple[SSAValue, SSAValue]:
-    """Positions brought to 0 .. top, and which ones were outside or at the border.
+    """Clip positions to 0 .. top. Also returns which were outside or at the border.
 
-    As in PyTorch, what is not a number comes first in planes and last in volumes.
+    As in PyTorch, NaN becomes the first position in planes and the last in volumes.
     """
     low, high = x.compare("ule" if how.dims == 2 else "ole", 0.0), x.compare("uge", top)
     return f.select(low, f.const(0.0, x.ctype), f.select(high, top, x)), low | high
 
 
 def _reflected(f: Function, x: SSAValue, size: SSAValue, align: bool) -> tuple[SSAValue, SSAValue]:
-    """Positions mirrored at the borders until they are inside, and 1 or -1 for their direction."""
+    """Mirror positions at the borders until they are inside. Also returns their direction, 1 or -1."""
     low, span = (0.0, size - 1.0) if align else (-0.5, size)
     away = x - low
     moved = f.fabs(away)
@@ -99,15 +99,15 @@ def _reflected(f: Function, x: SSAValue, size: SSAValue, align: bool) -> tuple[S
     one = f.const(1.0, x.ctype)
     sign = f.select(even, one, -one)
     if align:
-        at = f.select(span.compare("oeq", 0.0), f.const(0.0, x.ctype), at)  # a single element
+        at = f.select(span.compare("oeq", 0.0), f.const(0.0, x.ctype), at)  # dimension of size one
     return at, f.select(away.compare("olt", 0.0), -sign, sign)
 
 
 def _axis(
     f: Function, how: Sampling, raw: SSAValue, size: SSAValue
 ) -> tuple[list[_Neighbour], SSAValue]:
-    """The neighbors of positions in [-1, 1] along a dimension, and how fast they move with the
-    positions.
+    """Return the neighbors of positions in [-1, 1] along a dimension, and the derivative of their
+    coordinates with respect to the positions.
     """
     kind = raw.ctype
     top, one = size - 1.0, f.const(1.0, kind)
@@ -151,7 +151,7 @@ def _axis(
 @dataclass
 class _Corner:
     """One combination of neighbors: its place in a plane, whether it is inside, its weight, the
-    same or 0 where it is outside, and the weight's slope along each dimension.
+    weight or 0 if it is outside, and the weight's slope along each dimension.
     """
 
     place: SSAValue
@@ -171,8 +171,8 @@ def _product(values: list[SSAValue | None], one: SSAValue) -> SSAValue:
 def _corners(
     f: Function, how: Sampling, grid: SSAValue, mask: SSAValue, width: int
 ) -> tuple[list[_Corner], list[SSAValue]]:
-    """All neighbors of the positions that `grid` points to, and how fast each coordinate moves
-    with the grid's.
+    """Return all neighbors of the positions that `grid` points to, and the derivative of each
+    coordinate with respect to the grid's.
     """
     ctype = _CTYPES[how.dtype]
     kind, ints = vector(ctype, width), vector("i32", width)
@@ -210,7 +210,7 @@ def _corners(
 def gathered(
     f: Function, base: SSAValue, where: SSAValue, here: SSAValue, ctype: str, width: int
 ) -> SSAValue:
-    """The elements at places, 0 in lanes that are left out."""
+    """Return the elements at the given places; lanes that are left out are 0."""
     return f.gather(
         vector(ctype, width),
         f.addresses(base, where, ctype),
@@ -228,7 +228,7 @@ def _scattered(
     ctype: str,
     width: int,
 ) -> None:
-    """Store lanes at places."""
+    """Store lanes at the given places."""
     f.scatter(value, f.addresses(base, where, ctype), here, align=4 if ctype == "float" else 8)
 
 
@@ -259,8 +259,8 @@ def _build(name: str) -> str:
 
 
 def _sample(module: Module, name: str, how: Sampling, ctype: str, width: int) -> None:
-    """`sample(team, x, grid, out, channels, sizes..., points, n, grain)`: n blocks of positions,
-    image by image.
+    """Emit `sample(team, x, grid, out, channels, sizes..., points, n, grain)`, where n counts
+    blocks of positions, image by image.
     """
     f = _begun(module, name, how, "x grid out")
     blocks, volume = (f.points + (BLOCK - 1)) // BLOCK, _volume(f, how)
@@ -284,7 +284,7 @@ def _sample(module: Module, name: str, how: Sampling, ctype: str, width: int) ->
 
 
 def _grid(module: Module, name: str, how: Sampling, ctype: str, width: int) -> None:
-    """`grid(team, g, x, grid, out, channels, sizes..., points, n, grain)`: the gradient of the
+    """Emit `grid(team, g, x, grid, out, channels, sizes..., points, n, grain)`, the gradient of the
     grid.
     """
     f = _begun(module, name, how, "g x grid out")
@@ -320,8 +320,8 @@ def _grid(module: Module, name: str, how: Sampling, ctype: str, width: int) -> N
 
 
 def _image(module: Module, name: str, how: Sampling, ctype: str, width: int) -> None:
-    """`image(team, g, grid, out, channels, sizes..., points, n, grain)`: the gradient of the
-    images, n blocks of channels.
+    """Emit `image(team, g, grid, out, channels, sizes..., points, n, grain)`, the gradient of the
+    images, where n counts blocks of channels.
     """
     f = _begun(module, name, how, "g grid out")
     blocks, volume, kind = (
@@ -330,7 +330,7 @@ def _image(module: Module, name: str, how: Sampling, ctype: str, width: int) -> 
         vector(ctype, width),
     )
     count = {"nearest": 1, "bilinear": 2, "bicubic": 4}[how.mode] ** how.dims
-    # Neighbors and weights of some positions, one after the other.
+    # Neighbors and weights of several positions.
     places, weights = f.buffer("i32", count * TOGETHER), f.buffer(ctype, count * TOGETHER)
     with f.loop(f.begin, f.end) as task:
         image, first = task // blocks, task % blocks * CHANNELS
@@ -391,13 +391,13 @@ _lib = jit.NativeLibrary(
 
 # ---- on arrays ------------------------------------------------------------------------------------------
 def native(kind: str, how: Sampling) -> int | None:
-    """The address of a kernel; None where there is none."""
+    """Return the address of a kernel, or None."""
     function = how.kernel(kind)
     return None if function is None else jit.address(function)
 
 
 def numbers(kind: str, shape: tuple[int, ...], points: int) -> tuple[int, ...]:
-    """A kernel's last arguments for images of a shape `(N, C, ...)`."""
+    """Return a kernel's last arguments for images of shape `(N, C, ...)`."""
     channels = shape[1]
     if kind == "image":
         count, grain = shape[0] * -(-channels // CHANNELS), 1
@@ -425,7 +425,7 @@ def _run(
 
 
 def sample(x: np.ndarray, grid: np.ndarray, how: Sampling) -> np.ndarray | None:
-    """Images `(N, C, ...)` at the positions `(N, ..., dims)`: `(N, C, ...)`. None where there is no
+    """Return images `(N, C, ...)` sampled at the positions `(N, ..., dims)`; None if there is no
     kernel.
     """
     points = math.prod(grid.shape[1:-1])
@@ -435,12 +435,12 @@ def sample(x: np.ndarray, grid: np.ndarray, how: Sampling) -> np.ndarray | None:
 def image_gradient(
     g: np.ndarray, grid: np.ndarray, shape: tuple[int, ...], how: Sampling
 ) -> np.ndarray | None:
-    """The gradient of images of a shape; None where there is no kernel."""
+    """Return the gradient of images of this shape; None if there is no kernel."""
     return _run("image", how, shape, math.prod(grid.shape[1:-1]), shape, g, grid)
 
 
 def grid_gradient(
     g: np.ndarray, x: np.ndarray, grid: np.ndarray, how: Sampling
 ) -> np.ndarray | None:
-    """The gradient of the positions; None where there is no kernel."""
+    """Return the gradient of the positions; None if there is no kernel."""
     return _run("grid", how, x.shape, math.prod(grid.shape[1:-1]), grid.shape, g, x, grid)

@@ -1,5 +1,5 @@
-"""Windows in a schedule: images as columns (unfold), columns added up (fold), the gradient of a
-tensor's windows; images sampled at positions; interpolation.
+"""Lowerings of windows: unfold, fold, the gradient of a tensor's windows, grid sampling, and
+interpolation.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from .taps import Table
 
 
 def columns(i: Instruction, ex: LoweringContext) -> Native | str:
-    """Windows of images as columns, or columns added up."""
+    """Lower windows of images as columns, or columns added up."""
     x, out, p = i.inputs[0], i.outputs[0], i.params
     back = i.op == "col2im"
     function = windows.native(x.dtype, back) if isinstance(x, Value) else None
@@ -56,8 +56,8 @@ def columns(i: Instruction, ex: LoweringContext) -> Native | str:
 
 
 def lines(i: Instruction, ex: LoweringContext) -> Native | str:
-    """The gradient of a dimension's windows: each line of them is added up as the columns of an
-    image of one row.
+    """Lower the gradient of a dimension's windows: each line of them is added up like the columns
+    of an image with one row.
     """
     g, out = i.inputs[0], i.outputs[0]
     dim, size, step = i.params["dim"], i.params["size"], i.params["step"]
@@ -73,13 +73,12 @@ def lines(i: Instruction, ex: LoweringContext) -> Native | str:
         return OTHER
     inner = math.prod(out.shape[dim + 1 :])
     w = windows.Windows((1, out.shape[dim]), (1, size), (1, 1), (0, 0), (1, step))
-    # What comes behind the dimension stands before it in the columns, and in the rows that are
-    # made.
+    # The dimensions behind this one come before it in the columns, and in the resulting rows.
     order = (*range(dim), *range(dim + 1, len(out.shape)))
     title = f"{i.op}: {'x'.join(map(str, g.shape))} to {'x'.join(map(str, out.shape))}"
 
     def moved(shape: tuple[int, ...], turned: tuple[int, ...]) -> tuple[int, ...]:
-        """Strides over a shape whose dimensions lie in another order."""
+        """Return strides over a shape whose dimensions are permuted in memory."""
         own = row_major(tuple(shape[d] for d in turned), 1)
         return tuple(own[turned.index(d)] for d in range(len(shape)))
 
@@ -114,7 +113,7 @@ _KINDS = {
 
 
 def sampled(i: Instruction, ex: LoweringContext) -> Native | str:
-    """Images at the positions of a grid, and both gradients."""
+    """Lower images sampled at the positions of a grid, and both gradients."""
     values, out, kind = i.inputs, i.outputs[0], _KINDS[i.op]
     if not served(*values, out) or any(v.dtype != out.dtype for v in values) or not out.contiguous:
         return OTHER
@@ -150,8 +149,8 @@ def _sums(
     steps: Sequence[tuple[int, Table, tuple[int, ...]]],
     out: Value | None = None,
 ) -> Native | str:
-    """The kernel for each dimension; what lies between two is working memory. `out` is another view
-    of the result.
+    """Lower weighted sums along one dimension after the other, with working memory in between.
+    `out` is another view of the result.
     """
     out = out or i.outputs[0]
     if (
@@ -189,7 +188,7 @@ def _sums(
 
 
 def resample(i: Instruction, ex: LoweringContext) -> Native | str:
-    """Interpolation along one dimension, or its gradient."""
+    """Lower interpolation along one dimension, or its gradient."""
     x, params = i.inputs[0], i.params
     arrays = [
         ex.contents.get(v.value.buffer) if isinstance(v, ValueRef) else v
@@ -201,19 +200,19 @@ def resample(i: Instruction, ex: LoweringContext) -> Native | str:
     if i.op == "resample_axis_back":
         table = table.transposed
     out, axis = i.outputs[0], params["axis"] % len(x.shape)
-    if len(out.shape) == 4 and not out.contiguous:  # channels that lie side by side
+    if len(out.shape) == 4 and not out.contiguous:  # channels_last order
         x, out, axis = _pixels(x), _pixels(out), (0, 3, 1, 2)[axis]
     return _sums(i, ex, x, [(axis, table, out.shape)], out)
 
 
 def _pixels(x: Value) -> Value:
-    """Images with their channels last."""
+    """Return a view of images with channels last."""
     shape, strides = (tuple([v[d] for d in (0, 2, 3, 1)]) for v in (x.shape, x.strides))
     return replace(x, shape=shape, strides=strides)
 
 
 def adaptive(i: Instruction, ex: LoweringContext) -> Native | str:
-    """Means of windows that cover the input, or their gradient."""
+    """Lower means of windows that cover the input, or their gradient."""
     x, out = i.inputs[0], i.outputs[0]
     back = i.op == "adaptive_avg_pool_grad"
     large, small = (out, x) if back else (x, out)

@@ -1,9 +1,9 @@
 """Weighted sums of a few elements along one dimension: interpolation, adaptive average pooling, and
 the transposes of both (float32 and float64).
 
-A `Table` says for each output which elements it adds, with which weights. Arrays are seen as
-(outer, n, inner), the dimension in the middle: where it is not the last one, vectors run along
-`inner`; where it is, along the outputs, and elements are gathered.
+A `Table` has for each output the elements that it adds, and their weights. Arrays are regarded as
+(outer, n, inner), with this dimension in the middle. If it is not the last one, vectors run along
+`inner`; if it is, they run along the outputs, and elements are gathered.
 
     >>> table = make_table(np.array([[0, 1], [1, 1]]), np.array([[0.5, 0.5], [1.0, 0.0]]), 2)
     >>> made = apply(np.array([[3.0, 5.0]], np.float32), 1, table)
@@ -30,13 +30,13 @@ from ..indexing.transpose import in_order
 __all__ = ["Table", "adaptive_tables", "apply", "make_table", "native", "sequence"]
 
 _CTYPES = types_of("float32 float64")
-GRAIN = 16384  # elements a chunk
+GRAIN = 16384  # elements per chunk
 
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """`size` inputs to `len(counts)` outputs: output j is the sum over t < counts[j] of weights[t,
-    j] * x[index[t, j]].
+    """A linear map from `size` inputs to `len(counts)` outputs: output j is the sum over t <
+    counts[j] of weights[t, j] * x[index[t, j]].
     """
 
     size: int
@@ -46,12 +46,12 @@ class Table:
 
     @property
     def outputs(self) -> int:
-        """How many outputs there are."""
+        """The number of outputs."""
         return len(self.counts)
 
     @functools.cached_property
     def transposed(self) -> Table:
-        """The way back: each input adds the outputs that read it."""
+        """The transposed map: each input adds the outputs that read it."""
         taps, j = np.nonzero(np.arange(len(self.index))[:, None] < self.counts)
         return _packed(self.index[taps, j], j, self.weights[taps, j], self.size, self.outputs)
 
@@ -61,14 +61,14 @@ class Table:
         return self.weights.astype(np.float32)
 
     def arrays(self, dtype: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """What the kernel of a dtype reads."""
+        """Return the arrays that the kernel of a dtype reads."""
         return self.counts, self.index, self.weights if dtype == "float64" else self.single
 
 
 def _packed(
     to: np.ndarray, origin: np.ndarray, weights: np.ndarray, outputs: int, size: int
 ) -> Table:
-    """A table from a list of (output, input, weight)."""
+    """Make a table from a list of (output, input, weight)."""
     order = np.lexsort((origin, to))
     to, origin, weights = to[order], origin[order], weights[order]
     counts = np.bincount(to, minlength=outputs)
@@ -80,7 +80,9 @@ def _packed(
 
 
 def make_table(index: np.ndarray, weight: np.ndarray | None, size: int) -> Table:
-    """A table from indices (outputs, taps) and weights of the same shape (None: ones)."""
+    """Return the table for indices (outputs, taps) and weights of the same shape (None for ones).
+    Tables are cached.
+    """
     weight = np.ones(index.shape) if weight is None else weight
     key = (index.tobytes(), weight.tobytes(), index.shape, size)
     known = _tables.get(key)
@@ -98,7 +100,7 @@ _tables: dict[tuple[bytes, bytes, tuple[int, ...], int], Table] = {}
 
 
 def _windows(windows: Sequence[tuple[int, int]], divisors: Sequence[float], size: int) -> Table:
-    """Sums of windows (start, stop), each divided by its number."""
+    """Make a table of the sums of windows (start, stop), each divided by its divisor."""
     to = np.repeat(np.arange(len(windows)), [b - a for a, b in windows])
     origin = (
         np.concatenate([np.arange(a, b) for a, b in windows]) if windows else np.zeros(0, np.int64)
@@ -108,7 +110,7 @@ def _windows(windows: Sequence[tuple[int, int]], divisors: Sequence[float], size
 
 @functools.lru_cache(maxsize=256)
 def adaptive_tables(sizes: tuple[int, ...], out: tuple[int, ...]) -> tuple[Table, ...]:
-    """Adaptive average pooling as a table for each dimension."""
+    """Return adaptive average pooling as a table for each dimension."""
     tables = []
     for size, count in zip(sizes, out, strict=True):
         windows = adaptive_windows(size, count)
@@ -119,8 +121,8 @@ def adaptive_tables(sizes: tuple[int, ...], out: tuple[int, ...]) -> tuple[Table
 def sequence(
     shape: Sequence[int], tables: Sequence[Table]
 ) -> list[tuple[int, Table, tuple[int, ...]]]:
-    """(dimension, table, shape afterwards) in the order that does least: dimensions that shrink
-    first, those that grow last.
+    """Return (dimension, table, shape afterwards) in the order with the least work: dimensions that
+    shrink first, those that grow last.
     """
     shape, steps = list(shape), []
     for k in sorted(range(len(tables)), key=lambda k: tables[k].outputs / tables[k].size):
@@ -146,7 +148,7 @@ def _build(name: str) -> str:
         "outputs": "i64",
     }
 
-    # Vectors along what lies inside of the dimension.
+    # Vectors along the inner dimensions.
     f = threads.parallel_export(module, f"inside.{real}", {**params, "inner": "i64"})
     f.scalar = True
     with f.loop(f.begin, f.end) as line:
@@ -182,7 +184,7 @@ def _build(name: str) -> str:
         def outputs(
             j: SSAValue, mask: SSAValue | None, base: SSAValue = base, to: SSAValue = to
         ) -> None:
-            """How many outputs there are."""
+            """Compute a vector of outputs."""
             counts = f.load(ints, f.counts, j, mask=mask)
             most = f.extend(f.fold(counts, f.larger), "i64")
             total = f.var(floats, f.const(0.0, floats))
@@ -202,7 +204,7 @@ def _build(name: str) -> str:
 
 
 def _gathered(f: Function, base: SSAValue, where: SSAValue, here: SSAValue, width: int) -> SSAValue:
-    """The elements at positions, 0 in lanes that are left out."""
+    """Return the elements at the given positions; lanes that are left out are 0."""
     real = f.module.real
     align = 4 if real == "float" else 8
     return f.gather(vector(real, width), f.addresses(base, where, real), here, align=align)
@@ -217,7 +219,9 @@ _lib = jit.NativeLibrary(
 
 
 def _function(dtype: str, inner: int) -> Callable[..., None] | None:
-    """The kernel for a dimension with `inner` elements behind each of its positions."""
+    """Return the kernel for a dimension with `inner` elements behind each of its positions; None if
+    the dtype is not supported.
+    """
     real = _CTYPES.get(dtype)
     if real is None:
         return None
@@ -228,13 +232,13 @@ def _function(dtype: str, inner: int) -> Callable[..., None] | None:
 
 
 def native(dtype: str, inner: int) -> int | None:
-    """The address of that kernel; None for a dtype that it does not serve."""
+    """Return the address of that kernel; None if the dtype is not supported."""
     function = _function(dtype, inner)
     return None if function is None else jit.address(function)
 
 
 def numbers(shape: Sequence[int], axis: int, table: Table) -> tuple[int, ...]:
-    """The kernel's last arguments, for an input of this shape."""
+    """Return the kernel's last arguments, for an input of this shape."""
     outer, inner = math.prod(shape[:axis]), math.prod(shape[axis + 1 :])
     if inner == 1:
         return table.size, table.outputs, outer, max(1, GRAIN // table.outputs)
@@ -242,8 +246,8 @@ def numbers(shape: Sequence[int], axis: int, table: Table) -> tuple[int, ...]:
 
 
 def apply(x: np.ndarray, axis: int, table: Table) -> np.ndarray | None:
-    """The sums along a dimension, `(..., size, ...)` to `(..., outputs, ...)`; None where it is not
-    served.
+    """Return the sums along a dimension, from `(..., size, ...)` to `(..., outputs, ...)`; None if
+    not supported.
     """
     dtype = name_of(x.dtype)
     function = _function(dtype, math.prod(x.shape[axis + 1 :]))
