@@ -155,7 +155,8 @@ def _make(
         "is_floating_point": category == FLOATING,
         "is_complex": category == COMPLEX,
         "is_integral": category <= INTEGER,
-        "is_signed": category >= FLOATING or (category == INTEGER and name[0] == "i"),
+        "is_signed": (category >= FLOATING and name != "float8_e8m0fnu")
+        or (category == INTEGER and name[0] == "i"),
         "is_float8": name.startswith("float8"),
         "is_wide_unsigned": name in ("uint16", "uint32", "uint64"),
         "_real": made,
@@ -194,17 +195,23 @@ complex128 = cdouble = _make(
     "complex128", "ComplexDouble", "c10::complex<double>", "c128", np.complex128, COMPLEX, 16
 )
 bool_ = _make("bool", "Bool", "bool", "b8", np.bool_, BOOL, 1)
-float8_e4m3fn, float8_e5m2, float8_e4m3fnuz, float8_e5m2fnuz = (
+float8_e4m3fn, float8_e5m2, float8_e4m3fnuz, float8_e5m2fnuz, float8_e8m0fnu = (
     _make(
         name,
         name.capitalize(),
         f"c10::{name.capitalize()}",
-        name.replace("float8_", "f8"),
+        "float8_e8m0fnu" if name == "float8_e8m0fnu" else name.replace("float8_", "f8"),
         getattr(ml_dtypes, name),
         FLOATING,
         1,
     )
-    for name in ("float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz", "float8_e5m2fnuz")
+    for name in (
+        "float8_e4m3fn",
+        "float8_e5m2",
+        "float8_e4m3fnuz",
+        "float8_e5m2fnuz",
+        "float8_e8m0fnu",
+    )
 )
 
 for _real, _complex in (
@@ -240,8 +247,7 @@ for _name, _bytes in {
         INTEGER,
         _bytes,
     )
-for _name in "float8_e8m0fnu", "float4_e2m1fn_x2":
-    _make(_name, _name.capitalize(), f"c10::{_name.capitalize()}", _name, None, FLOATING, 1)
+_make("float4_e2m1fn_x2", "Float4_e2m1fn_x2", "c10::Float4_e2m1fn_x2", "", None, FLOATING, 1)
 NAMED_ONLY: dict[str, dtype] = {kind.name: BY_NAME.pop(kind.name) for kind in ALL[_ORDINARY:]}
 """Types that can be named and compared; there are no tensors of them, and every use of their elements refuses."""
 del ALL[_ORDINARY:]

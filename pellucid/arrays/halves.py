@@ -29,6 +29,8 @@ __all__ = [
     "multiplied",
     "narrowed",
     "nonzero_bits",
+    "powers",
+    "storable",
     "native_products",
     "widened",
 ]
@@ -36,6 +38,7 @@ __all__ = [
 _F32, _BF16 = np.dtype(np.float32), np.dtype(ml_dtypes.bfloat16)
 _F16, _F64 = np.dtype(np.float16), np.dtype(np.float64)
 _E4M3 = np.dtype(ml_dtypes.float8_e4m3fn)
+_E8M0 = np.dtype(ml_dtypes.float8_e8m0fnu)
 _BYTES = frozenset((np.dtype(np.int8), np.dtype(np.uint8)))
 MANY = 1 << 12  # from so many elements on, a kernel converts integers
 FEW = 256  # up to so many elements, NumPy's conversion is as fast as the ufunc
@@ -90,7 +93,15 @@ def converted(x: Any, kind: Any) -> Any:
     # float8_e4m3fn has no infinity: larger values become the largest number
     if kind == _E4M3 and source != kind:
         x = np.clip(x.astype(_F32), -448, 448)
-    return x.astype(kind)
+    if kind == _E8M0 and source != kind:
+        return powers(x)
+    return (x.astype(_F32) if source == _E8M0 else x).astype(kind)
+
+
+def powers(x: np.ndarray) -> np.ndarray:
+    """Numbers as powers of two without a sign, as PyTorch rounds them: zero is the smallest."""
+    size = np.abs(x.astype(_F32))
+    return np.where(size == 0, _F32.type(2.0**-127), size).astype(_E8M0)
 
 
 def _filled(x: np.ndarray) -> np.ndarray:
@@ -101,6 +112,11 @@ def _filled(x: np.ndarray) -> np.ndarray:
     made: np.ndarray = np.nditer((x, None), op_flags=operands).operands[1]
     made[...] = x
     return made
+
+
+def storable(x: Any, kind: Any) -> Any:
+    """What NumPy writes into an array of a dtype as PyTorch does: `x` itself but for powers of two."""
+    return powers(x) if kind == _E8M0 and type(x) is np.ndarray and x.dtype != kind else x
 
 
 def nonzero_bits(x: np.ndarray) -> Any:

@@ -54,8 +54,12 @@ def located(error: Exception, name: str, operands: list[Operand]) -> Exception:
 
 def operand(name: str, x: Tensor) -> Operand:
     """Describe a tensor for an error: its shape and dtype, and the operation and line that made it."""
-    made = () if x.grad_fn is None else (x.grad_fn.name(), x.grad_fn.line)
-    return Operand(name, tuple(x._array.shape), x.dtype, *made)
+    return Operand(
+        name,
+        tuple(x._array.shape),
+        x.dtype,
+        *(() if x.grad_fn is None else (x.grad_fn.name(), x.grad_fn.line)),
+    )
 
 
 def explained(

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import numpy_cpu
+from ..arrays.halves import storable
 from ..arrays.numpy_cpu import namespace_of, overlaps_itself, with_places, written
 from ..dtypes import BY_NUMPY, can_cast
 from ..errors import (
@@ -308,7 +309,7 @@ def overwrite(t: Tensor, result: Tensor, name: str) -> Tensor:
         _save_own(node, r, a, t)
     memory = written(a, name)
     if memory is not None:
-        namespace_of(memory).copyto(memory, r, casting="unsafe")
+        namespace_of(memory).copyto(memory, storable(r, a.dtype), casting="unsafe")
     bump(t, name)
     if node is not None:
         _resave(node, t)
@@ -529,7 +530,7 @@ def into(out: Tensor, result: Tensor, name: str, read: tuple[Any, ...] = ()) -> 
     with no_grad():
         memory = written(out._array, name)
         if memory is not None:
-            namespace_of(memory).copyto(memory, r, casting="unsafe")
+            namespace_of(memory).copyto(memory, storable(r, a.dtype), casting="unsafe")
     bump(out, name)
     _after(out, name, None, result)
     return out

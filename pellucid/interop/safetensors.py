@@ -27,6 +27,7 @@ _NAMES = {
     dtypes.uint64: "uint64",
     dtypes.float8_e4m3fn: "float8_e4m3fn",
     dtypes.float8_e5m2: "float8_e5m2",
+    dtypes.float8_e8m0fnu: "float8_e8m0fnu",
     dtypes.complex64: "complex64",
 }
 _KINDS = {
@@ -45,6 +46,7 @@ _KINDS = {
     "U64": dtypes.uint64,
     "F8_E4M3": dtypes.float8_e4m3fn,
     "F8_E5M2": dtypes.float8_e5m2,
+    "F8_E8M0": dtypes.float8_e8m0fnu,
     "C64": dtypes.complex64,
 }
 

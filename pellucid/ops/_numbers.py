@@ -35,6 +35,12 @@ def _overflow(kind: dtypes.dtype) -> Exception:
 
 
 _EXACT = frozenset({dtypes.float32, dtypes.float64})  # hold whole numbers of 24 bits
+_POWERS = dtypes.float8_e8m0fnu
+
+
+def _power(value: float) -> float:
+    """A number for a type that has neither a sign nor a zero: its smallest stands for that."""
+    return abs(float(value)) or 2.0**-127
 
 
 def fitting(value: Any, kind: dtypes.dtype) -> Any:
@@ -45,7 +51,7 @@ def fitting(value: Any, kind: dtypes.dtype) -> Any:
         RuntimeError: its value would be lost. OverflowError: an integer of more than 64 bits.
     """
     if type(value) is float and kind.is_floating_point and abs(value) <= _LARGEST[kind]:
-        return value  # as nearly all are
+        return value if kind is not _POWERS else _power(value)  # as nearly all are
     if type(value) is int and kind in _EXACT and abs(value) < 1 << 24:
         return float(value)
     value = dtypes.as_python_number(value)
@@ -67,7 +73,7 @@ def fitting(value: Any, kind: dtypes.dtype) -> Any:
     if kind.is_floating_point:
         if not _fits(value, kind):
             raise _overflow(kind)
-        return float(value)
+        return float(value) if kind is not _POWERS else _power(value)
     limits = dtypes.iinfo(kind)
     low = limits.min if kind.is_signed or isinstance(value, float) else -limits.max
     # of a float before its fraction is cut off; NaN is none of them

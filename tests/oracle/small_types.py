@@ -25,7 +25,13 @@ sys.path.insert(0, str(Path(__file__).parent))
 import overloads
 from overloads import Call, T
 
-TYPES = ("float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz", "float8_e5m2fnuz")
+TYPES = (
+    "float8_e4m3fn",
+    "float8_e5m2",
+    "float8_e4m3fnuz",
+    "float8_e5m2fnuz",
+    "float8_e8m0fnu",
+)
 
 
 def of_type(value: Any, kind: str) -> Any:

@@ -12,6 +12,7 @@ import numpy as np
 
 from ...devices import cpu, device
 from ...dtypes import (
+    BY_NAME,
     bool_,
     complex64,
     complex128,
@@ -139,7 +140,7 @@ def format_tensor(array: Any, spec: str, text: Callable[[], str], *, plain: bool
 class _Numbers:
     """The format of the real numbers of one tensor: the notation, and the width of a column."""
 
-    def __init__(self, values: np.ndarray[Any, Any]) -> None:
+    def __init__(self, values: np.ndarray[Any, Any], powers: bool = False) -> None:
         self.floating = values.dtype.kind == "f"
         self.whole, self.scientific, self.width = True, False, 1
         if not self.floating:
@@ -148,6 +149,8 @@ class _Numbers:
         # Zeros, infinities and NaN do not influence notation and width: they are often padding or
         # accidents.
         told = values[np.isfinite(values) & (values != 0)]
+        if powers:  # whose smallest stands for zero; PyTorch takes their NaN for a number
+            told = values[values != 2.0**-127]
         if not told.size:
             return
         self.whole = bool((told == np.ceil(told)).all())
@@ -202,11 +205,12 @@ def _body(array: Any, indent: int, to_host: Callable[[Any], Any]) -> str:
         return "[...]"
     shortened = tuple(summarize and size > 2 * edge for size in array.shape)
     values = np.asarray(to_host(_edges(array, shortened)))
+    powers = values.dtype == BY_NAME["float8_e8m0fnu"].numpy
     if values.dtype.kind not in "biufc":
         values = values.astype(np.float64)  # bfloat16 and float8: exact
     elif values.dtype.kind == "f":
         values = values.astype(np.float64, copy=False)
-    numbers = _ComplexNumbers(values) if values.dtype.kind == "c" else _Numbers(values)
+    numbers = _ComplexNumbers(values) if values.dtype.kind == "c" else _Numbers(values, powers)
 
     def rows(part: Any, indent: int, depth: int) -> str:
         inner = values.ndim - depth

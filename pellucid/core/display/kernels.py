@@ -15,10 +15,14 @@ from numpy import ndarray
 
 from ... import dtypes
 
-_KERNELS: dict[str, list[str]] = {
-    line.split()[0]: line.split()[1:]
+_LINES = [
+    line.split()
     for line in Path(__file__).with_name("kernels.txt").read_text(encoding="utf-8").splitlines()
-}
+]
+_KERNELS = {name: kernels for name, *kernels in _LINES if name[0] != "*"}
+# of what only the type of powers of two lacks
+_OF_POWERS = {name[1:]: kernels for name, *kernels in _LINES if name[0] == "*"}
+_POWERS = dtypes.float8_e8m0fnu.numpy.char
 _EIGHTS = frozenset(kind.numpy.char for kind in dtypes.ALL if kind.is_float8)
 
 
@@ -29,15 +33,16 @@ def aside(name: str, promote: str | None, checked: bool) -> str:
     return (
         ("?bBhHiIlLqQ" if promote == "float" else "")
         + ("?FD" if checked else "")
-        + ("".join(sorted(_EIGHTS)) if name in _KERNELS else "")
+        + ("".join(sorted(_EIGHTS)) if name in _KERNELS else _POWERS * (name in _OF_POWERS))
     )
 
 
 def _lacking(name: str, operands: Iterable[Any], arrays: Iterable[Any]) -> str:
-    kernels = _KERNELS.get(name)
-    if kernels is None or _EIGHTS.isdisjoint(
-        [a.dtype.char for a in arrays if isinstance(a, ndarray)]
-    ):
+    kernels = _KERNELS.get(name) or _OF_POWERS.get(name)
+    if kernels is None:
+        return ""
+    chars = [a.dtype.char for a in arrays if isinstance(a, ndarray)]
+    if _EIGHTS.isdisjoint(chars) or name not in _KERNELS and _POWERS not in chars:
         return ""
     return kernels[-1 if any(isinstance(x, (int, float)) for x in operands) else 0].strip("-")
 

@@ -147,8 +147,8 @@ def zero_(self: Tensor) -> Tensor:
         a = self._array
         if a.size >= numpy_fast.MANY or a.dtype.kind == "c":
             numpy_fast.fill(a, 0)
-        elif a.dtype.itemsize == 2:
-            a.view(np.uint16).fill(0)
+        elif a.dtype.itemsize <= 2:
+            a.view(f"u{a.dtype.itemsize}").fill(0)
         else:
             a.fill(0)
         bump(self, "zero_")

@@ -19,6 +19,7 @@ from ...core.primitive import TENSORS as F
 from ...core.primitive import defop
 from ...core.public import FUNCTIONS, METHODS
 from ...core.tensor import Parameter, Tensor, make_tensor
+from ...dtypes import float8_e8m0fnu
 from ...errors import (
     ArgumentTypeError,
     ArgumentValueError,
@@ -258,12 +259,17 @@ def _meets(a: ndarray, target: Any, source: Any) -> bool:
         return True
 
 
+_POWERS = float8_e8m0fnu.numpy
+
+
 def _held(value: Any, kind: Any, dtype: Any) -> bool:
     """Whether NumPy writes a plain number into an array as PyTorch does, and refuses it where
     PyTorch refuses it.
     """
     if kind is bool or dtype.kind in "iub":
         return kind is bool or kind is int and -(1 << 63) <= value < 1 << 63
+    if dtype is _POWERS:  # which hold no zero and no sign
+        return False
     return -65504 <= value <= 65504 or (
         dtype.char in "df" and (-3.4e38 < value < 3.4e38 or not isfinite(value))
     )
