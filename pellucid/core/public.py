@@ -125,7 +125,7 @@ def with_out(
                 return function(*args, **given)
         except Exception as error:
             return retried(wrapper, calls, error, args, kwargs)
-        target = refusals.wrapped((given := dict(given)).pop("out"))
+        target = refusals.wrapped((given := dict(given)).pop("out"), wrapper.__name__, args)
         if target is None:
             return function(*args, **given)
         if thread.stack.autocast is not None:  # autocast does not apply to calls with `out=`

@@ -80,6 +80,19 @@ def _parted(name: str, output: Any) -> tuple[Any, Any]:
     return output
 
 
+def _check_outputs(name: str, outputs: list[Any]) -> None:
+    """Refuse a function that returns nothing, or anything but tensors."""
+    if not outputs or (len(outputs) == 1 and outputs[0] is None):
+        raise RuntimeError(
+            f"{name}: Expected f to be a function that has non-empty output (got output = {outputs})"
+        )
+    for o in outputs:
+        if not isinstance(o, Tensor):
+            raise RuntimeError(
+                f"{name}: expected f(*primals) to return only tensors, got unsupported type {type(o)}"
+            )
+
+
 def _check_argnums(argnums: Any, count: int) -> ArgNums:
     if isinstance(argnums, int):
         if not -count <= argnums < count:
@@ -192,7 +205,7 @@ def grad_and_value(
         leaves, spec = tree_flatten(_chosen(args, numbers))
         fresh = [_fresh(wrap_in_all(x) if isinstance(x, Tensor) else x, outer) for x in leaves]
         with _recorded():
-            with capturing.running(fresh, leaves=True):
+            with capturing.running(fresh, leaves=True, given=tree_flatten((args, kwargs))[0]):
                 output = func(*_replaced(args, numbers, tree_unflatten(fresh, spec)), **kwargs)
             aux = None
             if has_aux:
@@ -254,7 +267,7 @@ def _vjp(
     leaves, spec = tree_flatten(chosen)
     fresh = [_fresh(wrap_in_all(x) if isinstance(x, Tensor) else x, outer) for x in leaves]
     new = tree_unflatten(fresh, spec)
-    with _recorded(), capturing.running(fresh, leaves=True):
+    with _recorded(), capturing.running(fresh, leaves=True, given=tree_flatten(args)[0]):
         output = func(
             *(new if argnums is None else _replaced(args, _check_argnums(argnums, len(args)), new))
         )
@@ -262,11 +275,8 @@ def _vjp(
     if has_aux:
         output, aux = _parted("vjp(f, *primals)", output)
     outs, out_spec = tree_flatten(output)
+    _check_outputs("vjp(f, *primals)", outs)
     for o in outs:
-        if not isinstance(o, Tensor):
-            raise RuntimeError(
-                f"vjp(f, *primals): expected f(*primals) to return only tensors, got unsupported type {type(o)}"
-            )
         if not (o.dtype.is_floating_point or o.dtype.is_complex):
             raise RuntimeError(
                 f"vjp(f, ...): All outputs of f must be floating-point or complex Tensors, got Tensor with dtype {o.dtype}"
@@ -360,7 +370,7 @@ def _jvp(
     try:
         duals = [forward_mode.make_dual(x, v, level) for x, v in zip(xs, vs, strict=True)]
         new = tree_unflatten(duals, spec)
-        with capturing.running(duals, leaves=False):
+        with capturing.running(duals, leaves=False, given=tree_flatten(primals)[0]):
             output = func(*(new if argnums is None else _replaced(primals, argnums, new)))
         aux = None
         if has_aux:
@@ -368,11 +378,8 @@ def _jvp(
             aux = tree_map(lambda x: forward_mode.unpack(x, level)[0], aux)
         outs, out_spec = tree_flatten(output)
         values, slopes = [], []
+        _check_outputs(name, outs)
         for o in outs:
-            if not isinstance(o, Tensor):
-                raise RuntimeError(
-                    f"{name}: expected f(*primals) to return only tensors, got unsupported type {type(o)}"
-                )
             value, slope = forward_mode.unpack(o, level)
             if slope is None:
                 if strict:
@@ -465,21 +472,22 @@ def jacrev(
         _refuse_complex("jacrev", tree_flatten(args)[0], "inputs")
         output, pull, aux = _vjp(func, args, numbers, has_aux)
         outs, out_spec = tree_flatten(output)
-        if not outs or any(not isinstance(o, Tensor) for o in outs):
-            raise RuntimeError(
-                f"jacrev: expected f(*primals) to return only tensors, got unsupported type {type(output)}"
-            )
         _refuse_complex("jacrev", outs, "outputs")
         basis, sizes = _basis(outs)
         chosen = _chosen(args, numbers)
         xs, spec = tree_flatten(chosen)
-        rows = vmap(
-            lambda *seeds: tuple(tree_flatten(pull(tree_unflatten(seeds, out_spec)))[0]),
-            chunk_size=chunk_size,
-        )(*basis)
+
+        def row(*seeds: Tensor) -> tuple[Any, ...]:
+            return tuple(tree_flatten(pull(tree_unflatten(seeds, out_spec)))[0])
+
+        if chunk_size == 1:  # nothing is mapped, nor held to what `vmap` can do
+            found = [row(*(b[k] for b in basis)) for k in range(sum(sizes))]
+            rows = [F.stack(*column, dim=0) for column in zip(*found, strict=True)]
+        else:
+            rows = vmap(row, chunk_size=chunk_size)(*basis)
         blocks: list[list[Any]] = [[] for _ in outs]
-        for x, row in zip(xs, rows, strict=True):
-            for block, o, part in zip(blocks, outs, _split(row, sizes, 0), strict=True):
+        for x, whole in zip(xs, rows, strict=True):
+            for block, o, part in zip(blocks, outs, _split(whole, sizes, 0), strict=True):
                 block.append(F.reshape(part, shape=(*o._array.shape, *x._array.shape)))
         result = tree_unflatten([tree_unflatten(block, spec) for block in blocks], out_spec)
         return (result, aux) if has_aux else result

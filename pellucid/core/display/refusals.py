@@ -161,8 +161,21 @@ def out_rules(kind: str | tuple[str, ...]) -> tuple[OutRule, ...]:
     return tuple(rules)
 
 
-def wrapped(target: Any) -> Any:
+# Called with the function's name, `out` and the arguments of each call with `out=`; they raise where
+# the function has no such form.
+WITHOUT_OUT: list[Callable[[str, Any, tuple[Any, ...]], None]] = []
+
+
+def has_out(name: str, target: Any, args: tuple[Any, ...]) -> None:
+    """Raise where the function takes no `out=` with these arguments."""
+    for check in WITHOUT_OUT:
+        check(name, target, args)
+
+
+def wrapped(target: Any, name: str, args: tuple[Any, ...]) -> Any:
     """The value of `out=`. For functions that accept numbers as tensors, a number is wrapped."""
+    if target is not None:
+        has_out(name, target, args)
     if isinstance(target, (int, float, complex)):
         return make_tensor(np.array(target))
     return target

@@ -16,6 +16,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+from ..._pytree import tree_flatten
 from ...arrays import numpy_cpu
 from ...arrays.meta import MetaArray
 from ...errors import OperationError, warn
@@ -482,6 +483,21 @@ def write(below: Any, t: Tensor, result: Tensor, name: str) -> Tensor:
     return t
 
 
+def _without_out(name: str, target: Any, args: tuple[Any, ...]) -> None:
+    """Refuse `out=` where samples take part: it would hold the last of them."""
+    if not levels.stack:
+        return
+    for x in (target, *args):
+        for t in x if isinstance(x, (tuple, list)) else (x,):
+            if type(t) is Batched:
+                raise OperationError(
+                    f"Batching rule not implemented for aten::{name}.out; the fallback path doesn't work on out= or view ops."
+                )
+
+
+refusals.WITHOUT_OUT.append(_without_out)
+
+
 def larger(name: str) -> Exception:
     """What refuses to write the values of all samples into a tensor that they share."""
     return OperationError(
@@ -518,14 +534,21 @@ def apply(below: Any, cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -
         raise NeedsLoop(f"vmap: {cls.__name__} has no vmap rule")
     level = next(known for known in levels.stack if known.number == number)
     pairs = [unwrap(x, number, level.size) for x in args]
-    out, dims = rule(
+    found = rule(
         _Info(level.size, level.randomness),
         tuple(0 if f else None for _, f in pairs),
         *[v for v, _ in pairs],
         **kwargs,
     )
+    out, dims = _two(found)
     several = isinstance(out, tuple)
     outs = out if several else (out,)
+    if isinstance(dims, (tuple, list)) and not (several and len(dims) == len(outs)):
+        raise OperationError(
+            f"The autograd.Function's vmap staticmethod returned an incompatible (output, out_dims) tuple. Expected out_dims={dims} to "
+            f"be compatible with the structure of `output`. out_dims has structure {tree_flatten(dims)[1]} but output has structure "
+            f"{tree_flatten(out)[1]}. For more details, please see https://pytorch.org/docs/main/notes/extending.func.html"
+        )
     if (
         local.grad
         and any(v._rg for v, _ in pairs if isinstance(v, Tensor))
@@ -540,6 +563,16 @@ def apply(below: Any, cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -
         for o, d in zip(outs, places, strict=True)
     )
     return made if several else made[0]
+
+
+def _two(found: Any) -> tuple[Any, Any]:
+    """What a Function's `vmap` returned: its output, and where the batch is in it."""
+    wanted = "Expected the vmap staticmethod to have two returns, an output and out_dims with pytree structure compatible with the output. "
+    if not isinstance(found, tuple):
+        raise OperationError(f"{wanted}Got a {type(found)} instead")
+    if len(found) != 2:
+        raise OperationError(f"{wanted}Got {len(found)} returns instead")
+    return found
 
 
 class _Batching:

@@ -9,7 +9,7 @@ captured.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -22,11 +22,12 @@ from ..tensor import Tensor, node_of, version_of
 class _Transform:
     """A transform that runs: when it began, and what its function was given."""
 
-    def __init__(self, arguments: list[Tensor], leaves: bool) -> None:
+    def __init__(self, arguments: list[Tensor], leaves: bool, given: list[Tensor]) -> None:
         self.start = count()
         self.depth = local.transforms
         self.leaves = leaves  # its arguments are leaves of a graph, which nobody may write to
         self.arguments = {id(a) for a in arguments}
+        self.given = {id(_root(x)) for x in given}
         self.bases = {id(a._view.base) for a in arguments if a._view is not None}
 
 
@@ -35,9 +36,12 @@ NAMED: list[Callable[[], str]] = []
 
 
 @contextmanager
-def running(arguments: list[Any], leaves: bool) -> Iterator[None]:
-    """Inside the block a function is differentiated with respect to these arguments."""
-    outer, local.inside = local.inside, _Transform([_bottom(a) for a in arguments], leaves)
+def running(arguments: list[Any], leaves: bool, given: Iterable[Any] = ()) -> Iterator[None]:
+    """Inside the block a function is differentiated with respect to these arguments; `given` are the
+    others.
+    """
+    others = [x for x in given if isinstance(x, Tensor)]
+    outer, local.inside = local.inside, _Transform([_bottom(a) for a in arguments], leaves, others)
     _count(1)
     try:
         yield
@@ -84,7 +88,7 @@ def _root(t: Tensor) -> Any:
 
 
 def _captured(root: Tensor, inside: _Transform) -> bool:
-    if id(root) in inside.arguments:
+    if id(root) in inside.arguments or id(root) in inside.given:
         return False
     node = node_of(root._node)
     born = 0 if root._ver is None else root._ver.born

@@ -158,6 +158,7 @@ def unary(
     def function(input: Tensor, *, out: Tensor | None = None) -> Tensor:
         if out is None:
             return call(input)
+        refusals.has_out(function.__name__, out, (input,))
         check_out(out, (input,))
         try:
             made = call(input)
@@ -270,6 +271,7 @@ def binary(
     def function(input: Any, other: Any, *, out: Tensor | None = None) -> Tensor:
         if out is None:
             return call(input, other)
+        refusals.has_out(function.__name__, out, (input, other))
         check_out(out, (input, other))
         try:
             made = call(input, other)

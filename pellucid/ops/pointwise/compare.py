@@ -12,13 +12,15 @@ import numpy as np
 from ... import dtypes
 from ...core import tracing
 from ...core.bind import OPERANDS, common_dtype, make_operators, wrap
+from ...core.display import refusals
 from ...core.inplace import bump, check_out, into
 from ...core.modes import no_grad
 from ...core.primitive import TENSORS as F
 from ...core.primitive import defop
 from ...core.public import FUNCTIONS, METHODS, public
 from ...core.tensor import Tensor, make_tensor
-from ...errors import DtypeError, UnsupportedError, warn_once
+from ...core.transforms.batching import Batched
+from ...errors import DtypeError, OperationError, UnsupportedError, warn_once
 from ...ir.formula import Formula, word
 from ...shapes import broadcast_shapes
 from .._numbers import scalar_array
@@ -100,6 +102,10 @@ def equal(input: Tensor, other: Tensor) -> bool:
             "may have run into this message while using an operator with PT2 compilation APIs (torch.compile/torch.export); in order "
             "to use this operator with those APIs you'll need to add a fake impl. Please see the following for next steps:  "
             "https://pytorch.org/tutorials/advanced/custom_ops_landing_page.html"
+        )
+    if type(input) is Batched or type(other) is Batched:
+        raise OperationError(
+            "Batching rule not implemented for aten::equal. We could not generate a fallback."
         )
     if tracing.tracer():  # a decision of the program
         return a.shape == b.shape and bool(eq.call(input, other).all())
@@ -348,6 +354,11 @@ def allclose(
     >>> torch.allclose(torch.tensor([1.0]), torch.tensor([1.0 + 1e-9]))
     True
     """
+    if type(input) is Batched or type(other) is Batched:
+        raise OperationError(
+            "vmap over torch.allclose isn't supported yet. Please file an issue at "
+            "https://github.com/pytorch/pytorch/issues if you need this feature."
+        )
     close = isclose(input, other, rtol, atol, equal_nan)
     if tracing.tracer():  # a decision of the program
         return bool(close.all())
@@ -585,6 +596,7 @@ def _where_into(out: Any, condition: Any, input: Any, other: Any) -> Tensor:
         zip(("condition", "input", "other"), given, strict=True), start=1
     ):
         require_tensor(value, "where", name, position)
+    refusals.has_out("where", out, given)
     check_out(out, given)
     result = where(*given)
     if isinstance(out, Tensor) and out.dtype is not result.dtype:

@@ -9,6 +9,7 @@ import numpy as np
 from ... import dtypes
 from ...arrays.halves import HALVES, nonzero_bits
 from ...arrays.native import FEW, straight
+from ...core.display import refusals
 from ...core.inplace import check_out, into
 from ...core.primitive import TENSORS as F
 from ...core.primitive import defop
@@ -113,6 +114,7 @@ def _truth(op: Any, name: str, input: Tensor, dim: Any, keepdim: bool) -> Tensor
 
 
 def _truth_into(out: Any, made: Tensor, name: str, input: Tensor) -> Tensor:
+    refusals.has_out(name, out, (input,))
     check_out(out, (input,))
     if isinstance(out, Tensor) and out.dtype not in (dtypes.bool_, dtypes.uint8):
         raise DtypeError(
