@@ -26,7 +26,7 @@ from ..debug.questions.errors import about_error, user_frames
 from ..debug.questions.explain import QUESTIONS, explain
 from ..debug.questions.naming import members
 from ..debug.questions.result import Explanation
-from ..debug.questions.standing import not_held, stands_still, trains_others
+from ..debug.questions.standing import not_held, stands_still, trains_others, unregistered
 from ..errors import facts_of
 from ..interop.children import as_torch_too
 from . import run
@@ -641,7 +641,10 @@ def _health(finished: _Finished, options: Any) -> Explanation:
             still = stands_still(value, name, _notes())
             found += [(name, still)] if still is not None else []
         for name, value in modules:
-            loose = not_held(value, name, [o for _, o in optimizers], _notes())
+            held = [o for _, o in optimizers]
+            loose = not_held(value, name, held, _notes()) or unregistered(
+                value, name, held, _notes()
+            )
             found += [(name, loose)] if loose is not None else []
     elif optimizers and (
         all(trains_others(o, _notes()) for _, o in optimizers)

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import ast
 import builtins
+import itertools
 import linecache
-from collections.abc import Iterable
+import sys
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Any
 
@@ -327,13 +329,20 @@ def _blocks(text: str) -> tuple[tuple[int, int, int | None], ...]:
                 for d in n.decorator_list
                 if _switches_off(d)
             ][:1]
+        if isinstance(n, (ast.Module, *_FUNCTIONS)):  # off here, on again there
+            switches = sorted((c for c in _own(n) if _is_switch(c)), key=lambda c: c.lineno)
+            found += [
+                (a.lineno + 1, b.lineno, None)
+                for a, b in itertools.pairwise(switches)
+                if _switches_off(a) and not _switches_off(b)
+            ]
     return tuple(found)
 
 
 def without_gradients(stack: Iterable[source.Site]) -> source.Line | None:
     """The line of the innermost of some positions that stands in a block that switches gradients
-    off; of a decorated function its decorator. Where there is none, the statement of
-    a function that switches them off and leaves them so.
+    off; of a decorated function its decorator. Where there is none, the statement that
+    switches them off for what follows.
     """
     lines = [line for site in stack if (line := source.describe(site)) is not None]
     for line in lines:
@@ -342,36 +351,123 @@ def without_gradients(stack: Iterable[source.Site]) -> source.Line | None:
         if around:
             decorator = max(around)[2]
             return line if decorator is None else _at(line, decorator)
-    for line in reversed(lines):
-        switches = _switches("".join(linecache.getlines(line.file)))
-        if switches:
-            return _at(line, max((n for n in switches if n <= line.line), default=switches[0]))
-    return None
+    found: list[tuple[int, bool, int, source.Line]] = []
+    elsewhere = user_files(*(line.file for line in lines))[len({line.file for line in lines}) :]
+    for line in [*lines, *(source.Line(file, 0, "", "") for file in elsewhere)]:
+        text = "".join(linecache.getlines(line.file))
+        within = _managers(text, line.line)
+        for rank, number, function in _switches(text):
+            if function in within:  # a context manager of the program's: what it is for
+                return None
+            if rank or function or number < line.line:
+                late = number > line.line
+                found.append((rank, late, number if late else -number, _at(line, number)))
+    return min(found)[3] if found else None
+
+
+def user_files(*first: str) -> list[str]:
+    """The files of the program that are loaded, after those given."""
+    loaded = [getattr(module, "__file__", None) for module in list(sys.modules.values())]
+    return list(
+        dict.fromkeys([*first, *(file for file in loaded if file and not source.is_library(file))])
+    )
 
 
 def _at(line: source.Line, number: int) -> source.Line:
     return line._replace(line=number, text=linecache.getline(line.file, number).strip())
 
 
-@lru_cache(maxsize=256)
-def _switches(text: str) -> tuple[int, ...]:
-    """The lines of statements that switch gradients off in a function that leaves them so."""
+def _managers(text: str, line: int) -> set[str]:
+    """What the `with` statements around a line call."""
     tree = _parsed(text)
-    found: list[int] = []
-    for function in ast.walk(tree) if tree is not None else ():
-        if isinstance(function, _FUNCTIONS) and function.name != "__enter__":
-            switches = [
-                n
-                for n in ast.walk(function)
-                if isinstance(n, ast.Expr) and "set_grad_enabled" in ast.unparse(n.value)
-            ]
-            last = max(switches, key=lambda n: n.lineno, default=None)
-            if last is not None and _switches_off(last.value):
-                found.append(last.lineno)
+    return {
+        _callee(item.context_expr) or ""
+        for n in (ast.walk(tree) if tree is not None else ())
+        if isinstance(n, (ast.With, ast.AsyncWith)) and n.lineno <= line <= (n.end_lineno or 0)
+        for item in n.items
+        if isinstance(item.context_expr, ast.Call)
+    }
+
+
+@lru_cache(maxsize=256)
+def _switches(text: str) -> tuple[tuple[int, int, str], ...]:
+    """Statements that switch gradients off for what follows: (rank, line, function or class), the most
+    certain with the lowest rank. A function, or the module, that leaves them off; a context manager that
+    is entered by a call; a generator that yields inside its block; a function that an error may leave
+    before it switches them on again.
+    """
+    tree = _parsed(text)
+    if tree is None:
+        return ()
+    found: list[tuple[int, int, str]] = []
+    inside: dict[ast.AST, str] = {}  # the class of each method
+    for c in ast.walk(tree):
+        if isinstance(c, ast.ClassDef):
+            inside.update((n, c.name) for n in c.body)
+    for scope in [tree, *(n for n in ast.walk(tree) if isinstance(n, _FUNCTIONS))]:
+        own = list(_own(scope))
+        name = inside.get(scope, getattr(scope, "name", ""))
+        switches = [n for n in own if isinstance(n, ast.Expr) and _is_switch(n.value)]
+        off = [n for n in switches if _switches_off(n.value)]
+        if off:
+            last = max(switches, key=lambda n: n.lineno)
+            entered = getattr(scope, "name", "") == "__enter__"
+            left = last in off and not entered
+            found.append((0 if left else 3, (last if left else off[-1]).lineno, name))
+        named = {
+            ast.unparse(t)
+            for n in own
+            if isinstance(n, ast.Assign) and _switches_off(n.value)
+            for t in n.targets
+        }
+        for n in own:
+            called = getattr(n, "func", None)
+            if isinstance(called, ast.Attribute) and called.attr == "__enter__":
+                if _switches_off(called.value) or ast.unparse(called.value) in named:
+                    found.append((1, n.lineno, name))
+            elif isinstance(called, ast.Attribute) and called.attr == "enter_context":
+                if any(_switches_off(a) for a in n.args):
+                    found.append((1, n.lineno, name))
+            elif isinstance(n, (ast.With, ast.AsyncWith)):
+                yields = any(isinstance(y, (ast.Yield, ast.YieldFrom)) for y in ast.walk(n))
+                if yields and any(_switches_off(item.context_expr) for item in n.items):
+                    found.append((2, n.lineno, name))
     return tuple(found)
 
 
-def carried(start: source.Site | None, goals: Iterable[source.Site]) -> list[str] | None:
+def _own(scope: Any) -> Iterator[Any]:
+    """The nodes of a function or module, without those of functions inside of it."""
+    waiting = list(ast.iter_child_nodes(scope))
+    while waiting:
+        n = waiting.pop()
+        yield n
+        if not isinstance(n, _FUNCTIONS):
+            waiting.extend(ast.iter_child_nodes(n))
+
+
+def _is_switch(tree: Any) -> bool:
+    return isinstance(tree, ast.Call) and _callee(tree) == "set_grad_enabled"
+
+
+def assignments(name: str) -> list[source.Line]:
+    """The statements of the program that give a variable or an attribute a value."""
+    found = []
+    for file in user_files():
+        tree = tree_of(file)
+        for n in ast.walk(tree) if tree is not None else ():
+            targets = getattr(n, "targets", [getattr(n, "target", None)])
+            if isinstance(n, (ast.Assign, ast.AugAssign, ast.AnnAssign)) and any(
+                ast.unparse(part) == name
+                for target in targets
+                for part in getattr(target, "elts", [target])
+            ):
+                found.append(source.Line(file, n.lineno, "", ""))
+    return found
+
+
+def carried(
+    start: source.Site | None, goals: Iterable[source.Site | source.Line]
+) -> list[str] | None:
     """The names that carry a value from the statement at `start` to one of the goals, first to
     last; None when none do.
 
@@ -380,7 +476,8 @@ def carried(start: source.Site | None, goals: Iterable[source.Site]) -> list[str
     globals, by their names alone.
     """
     first = source.describe(start)
-    lines = [line for line in map(source.describe, goals) if line is not None]
+    described = (g if isinstance(g, source.Line) else source.describe(g) for g in goals)
+    lines = [line for line in described if line is not None]
     if first is None or not lines:
         return None
     files = dict.fromkeys([first.file, *(line.file for line in lines)])

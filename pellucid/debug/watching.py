@@ -33,6 +33,16 @@ _DIGESTED = 1 << 16
 _FAR = 32
 
 
+class Term(NamedTuple):
+    """Something without a gradient that was added to something with one: the number of the first, if
+    it is noted, that of the sum, and where.
+    """
+
+    number: int | None
+    total: int
+    site: source.Site | None
+
+
 class Made(NamedTuple):
     """How a tensor of data was made: where, its dtype, what of, and the tensor while it lives."""
 
@@ -78,6 +88,8 @@ class Watch(Steps):
         self._facts: dict[int, dict[str, Any]] = {}  # by token of leaves: what `about` returns
         # arrays of tainted tensors by id: (weak reference, token)
         self._arrays: dict[int, tuple[Any, int]] = {}
+        # arrays that `autograd.grad` returned without a graph, by id and by content
+        self._given: dict[Any, tuple[Any, int]] = {}
         self._digests: dict[bytes | None, NotedStep] = {}  # values that left the graph, by content
         # how values were made that come from no gradient, of those that live
         self._made: dict[int, Made] = {}
@@ -100,6 +112,7 @@ class Watch(Steps):
         self._own_functions = False  # whether a node's derivative is a function of the program
         # differences and quotients of equal values: the numbers of both, and where
         self.alike: deque[tuple[int, int, source.Site | None]] = deque(maxlen=256)
+        self.terms: deque[Term] = deque(maxlen=256)
         self.finite = FiniteNotes(4096)
         self.gradients = BackwardNotes(self._about, self.masks, self.mask_sites, self.returns)
         self.active = False
@@ -260,6 +273,8 @@ class Watch(Steps):
         needs = any(isinstance(x, Tensor) and x._rg for x in inputs)
         if op.name in ("sub", "div") and len(sources) == 2 and _alike(*inputs[:2]):
             self.alike.append((sources[0], sources[1], source.capture(3)))
+        if op.name in ("add", "sub") and needs and made[0].numel() == 1:
+            self._add_term(inputs, self.token(made[0]))
         for t in made:
             if not isinstance(t, Tensor):
                 continue
@@ -289,6 +304,17 @@ class Watch(Steps):
                 self._contents[_digest(t._array)] = number
                 if len(self._contents) > 4096:
                     del self._contents[next(iter(self._contents))]
+
+    def _add_term(self, inputs: Any, total: int) -> None:
+        """Note what has no gradient and is added to a number that has one, such as a loss."""
+        for x in inputs:
+            number = self.known(x) if isinstance(x, Tensor) else None
+            if isinstance(x, Tensor):
+                frozen = not x._rg and x._array.dtype.kind == "f"
+            else:
+                frozen = isinstance(x, (float, np.floating)) and not _written_down(float(x))
+            if frozen:
+                self.terms.append(Term(number, total, source.capture(4)))
 
     def _indices(self, params: dict[str, Any]) -> list[int]:
         """The numbers of noted values that an operation was given as parameters: indices of a
@@ -395,6 +421,13 @@ class Watch(Steps):
         array = t._array
         if type(array) is not np.ndarray:
             return None
+        given = self._given.get(id(array))
+        if self._given and (given is None or given[0]() is not array):
+            given = self._given.get(_digest(array)) if _telling(array) else None
+        if given is not None:
+            number = self._taint(t)
+            self._note("op", "view", (given[1],), number)
+            return number
         while array is not None:
             held = self._arrays.get(id(array))
             if held is not None and held[0]() is array:
@@ -450,7 +483,7 @@ class Watch(Steps):
         self._trace_returns(True)
         bad = next((t for t in roots if not is_finite(t)), None)
         fault = None if bad is None else self.blame(bad)
-        self.gradients.start(site, fault)
+        self.gradients.start(site, fault, accumulates)
 
     def blame(self, t: Tensor) -> Fault | None:
         """Where a value that is not finite began, as far as it was watched: forward, or in the
@@ -474,9 +507,33 @@ class Watch(Steps):
 
     def backward_end(self, roots: Any) -> None:
         self._trace_returns(False)
+        frame = sys._getframe(1)
+        while frame is not None and "run" not in frame.f_locals:
+            frame = frame.f_back  # type: ignore[assignment]
+        if frame is not None:
+            self._gradients_given(frame.f_locals["run"])
         self.gradients.end()
         self.finished += 1
         self.last_done = self.backwards[-1] if self.backwards else None
+
+    def _gradients_given(self, run: Any) -> None:
+        """What `autograd.grad` returns without create_graph is a constant: it was computed from the
+        roots, and no gradient flows through it.
+        """
+        if run.wanted is None or run.create_graph or not self.backwards:
+            return
+        call = self.backwards[-1]
+        for g in run.found.values():
+            array = g._array if isinstance(g, Tensor) else g
+            if type(array) is np.ndarray:
+                self._next += 1
+                self._tainted[self._next] = None
+                self._note("no-create-graph", "autograd.grad", call.roots, self._next, call.site)
+                self._given[id(array)] = weakref.ref(array), self._next
+                if _telling(array):  # the program gets a copy of what is a view
+                    self._given[_digest(array)] = None, self._next
+        while len(self._given) > 4096:
+            del self._given[next(iter(self._given))]
 
     def accumulate(self, leaf: Tensor, grad: Any) -> None:
         self.gradients.accumulate(leaf, grad)
@@ -492,6 +549,8 @@ class Watch(Steps):
                 self.switched_on.add((line.file, line.line))
         if not value or self.known(tensor) is not None:
             self._about(tensor)["requires_grad"] = (value, source.capture(3))
+        else:
+            self._about(tensor)["born"] = source.capture(3)
 
     def switched_off(self) -> source.Line | None:
         """The last line that switched the gradient of a leaf off, if no living leaf has one."""
@@ -541,7 +600,7 @@ class Watch(Steps):
     def about(self, t: Tensor) -> dict[str, Any]:
         """What is noted of a leaf: `accumulated`, `cleared` (sites), `zero`, `bad`, `none`,
         `overflow` (Faults), `growth` (a Growth), `requires_grad` (the last value set, and where),
-        `begun` and `filled` (the sites that gave it its first values, and those it had at its
+        `born` (where it became a leaf with gradients), `begun` and `filled` (the sites that gave it its first values, and those it had at its
         first gradient).
         """
         number = self.known(t)
@@ -583,6 +642,17 @@ class Watch(Steps):
             if all(self.way(number, {x}) is not None for x in (a, b)):
                 return site
         return None
+
+    def optimized(self, t: Tensor) -> bool:
+        """Whether an optimizer that has stepped has a tensor among its parameters."""
+        groups = (group for o in self._optimizers for group in o.param_groups)
+        return any(t is p for group in groups for p in group["params"])
+
+    def living(self, numbers: list[int]) -> list[Tensor]:
+        """The tensors with some numbers that are alive."""
+        wanted = set(numbers)
+        held = [(ref(), n) for ref, n in self._tokens.values()]
+        return [t for t, n in held if t is not None and n in wanted]
 
     def left_as(self, value: Any) -> NotedStep | None:
         """Where a Python number or a NumPy array left the graph, when it is still what it was then."""

@@ -2111,8 +2111,8 @@ case(
     "w.grad",
     """
 w = torch.ones(3, requires_grad=True)
-h = w * 2  # here
-h.register_hook(lambda g: g * 0)
+h = w * 2
+h.register_hook(lambda g: g * 0)  # here
 h.sum().backward()
 """,
 )
@@ -2990,7 +2990,7 @@ case(
     name="a copy",
 )
 case(
-    "operation-error",
+    "shape-error",
     None,
     """
 embed = nn.Embedding(5, 6)
@@ -3131,7 +3131,7 @@ model, history = train(nn.Linear(3, 1))
     name="a list that a function returned",
 )
 case(
-    "operation-error",
+    "shape-error",
     None,
     """
 class Net(nn.Module):
@@ -3146,7 +3146,7 @@ net.load_state_dict(saved)
     name="a model of other sizes than its checkpoint",
 )
 case(
-    "operation-error",
+    "shape-error",
     None,
     """
 class Net(nn.Module):
@@ -3496,4 +3496,727 @@ for _ in range(3):
     meter.update((w * 2).sum())
 """,
     "moving-average",
+)
+case(
+    "through-number",
+    "total --question depends",
+    """
+x, y = torch.randn(32, 4), torch.randn(32, 1)
+
+model = nn.Linear(4, 1)
+total = 0.0
+for _ in range(3):
+    loss = F.mse_loss(model(x), y)
+    loss.backward()
+    total += loss.item()  # here
+""",
+    name="a number that was added up",
+)
+case(
+    "through-numpy",
+    "feat --question depends",
+    """
+x, y = torch.randn(32, 4), torch.randn(32, 1)
+
+enc = nn.Linear(4, 2)
+feat = enc(x).detach().numpy()  # here
+feat = feat - feat.mean(0)
+""",
+    name="an array",
+)
+case(
+    "through-numpy",
+    "feat --question depends",
+    """
+x, y = torch.randn(32, 4), torch.randn(32, 1)
+
+enc = nn.Linear(4, 2)
+h = enc(x).detach().numpy()  # here
+feat = torch.from_numpy((h - h.mean(0)) / h.std(0))
+""",
+    name="an array that came back",
+)
+case(
+    "depends",
+    "n_tokens --question depends",
+    """
+tokens = torch.tensor([[1, 2, 0], [3, 0, 0]])
+mask = tokens != 0
+n_tokens = mask.sum()  # here
+""",
+    name="counted tokens",
+)
+case(
+    "through-number",
+    "model.weight.grad",
+    """
+x, y = torch.randn(32, 4), torch.randn(32, 1)
+
+model = nn.Linear(4, 1)
+def l2(m):
+    return sum(p.pow(2).sum().item() for p in m.parameters())  # here
+pred = model(x)
+loss = F.mse_loss(pred, y) + 0.01 * l2(model)
+loss.backward()
+""",
+    name="a term of the loss",
+)
+case(
+    "through-numpy",
+    "model.weight.grad",
+    """
+x, y = torch.randn(32, 4), torch.randn(32, 1)
+
+model = nn.Linear(4, 1)
+out = model(x)
+smooth = np.abs(np.diff(out.detach().numpy(), axis=0)).mean()  # here
+loss = F.mse_loss(out, y) + 0.5 * float(smooth)
+loss.backward()
+""",
+    name="a term of the loss",
+)
+case(
+    "through-number",
+    "enc.weight.grad",
+    """
+x, y = torch.randn(32, 4), torch.randn(32, 1)
+
+enc, dec = nn.Linear(4, 2), nn.Linear(2, 4)
+z = enc(x)
+kl = torch.tensor(0.5 * (z ** 2).mean().item())  # here
+loss = F.mse_loss(dec(z), x) + kl
+loss.backward()
+""",
+    name="a term made a tensor",
+)
+case(
+    "none",
+    "model.weight.grad",
+    """
+x, y = torch.randn(32, 4), torch.randn(32, 1)
+
+model = nn.Linear(4, 1)
+run = 0.0
+for _ in range(3):
+    model.zero_grad()
+    loss = F.mse_loss(model(x), y)
+    loss.backward()
+    run += loss.item()
+    loss = run / 3
+""",
+    name="a mean of losses",
+)
+case(
+    "at-minimum",
+    "q.weight.grad",
+    """
+x, y = torch.randn(32, 4), torch.randn(32, 1)
+
+q = nn.Linear(4, 1)
+target = q  # here
+loss = (q(x) - target(x).detach()).pow(2).mean()
+loss.backward()
+""",
+    name="a second name",
+)
+case(
+    "at-minimum",
+    "agent.online.weight.grad",
+    """
+x, y = torch.randn(32, 4), torch.randn(32, 1)
+
+class Agent:
+    def __init__(self):
+        self.online = nn.Linear(4, 1)
+        self.teacher = self.online  # here
+    def loss(self, x):
+        with torch.no_grad():
+            t = self.teacher(x)
+        return F.mse_loss(self.online(x), t)
+agent = Agent()
+agent.loss(x).backward()
+""",
+    name="a second name in a class",
+)
+case(
+    "at-minimum",
+    "net.weight.grad",
+    """
+x, y = torch.randn(32, 4), torch.randn(32, 1)
+
+def train():
+    net = nn.Linear(4, 1)
+    ema = net  # here
+    opt = torch.optim.SGD(net.parameters(), lr=0.1)
+    for _ in range(2):
+        opt.zero_grad()
+        with torch.no_grad():
+            soft = ema(x)
+        loss = F.mse_loss(net(x), soft)
+        loss.backward()
+        opt.step()
+    return net
+net = train()
+""",
+    name="a second name in a function",
+)
+case(
+    "not-requires-grad",
+    "student.weight.grad",
+    """
+x, y = torch.randn(32, 4), torch.randn(32, 1)
+
+student = nn.Linear(4, 4)
+teacher = student  # here
+for p in teacher.parameters():
+    p.requires_grad = False
+head = nn.Linear(4, 1)
+loss = F.mse_loss(head(student(x)), y)
+loss.backward()
+""",
+    name="a second name that says copy",
+)
+case(
+    "not-requires-grad",
+    "encoder.weight.grad",
+    """
+x, y = torch.randn(32, 4), torch.randn(32, 1)
+
+class Model(nn.Module):
+    def __init__(self, encoder):
+        super().__init__()
+        self.encoder = encoder
+        self.head = nn.Linear(4, 1)
+    def forward(self, x):
+        return self.head(self.encoder(x))
+encoder = nn.Linear(4, 4)
+model = Model(encoder)
+backbone = model.encoder
+for p in backbone.parameters():
+    p.requires_grad = False  # here
+F.mse_loss(model(x), y).backward()
+""",
+    name="a second name for a part",
+)
+case(
+    "not-ancestor",
+    "opt.param_groups[0]['params'][2].grad",
+    """
+x, y = torch.randn(32, 4), torch.randn(32, 1)
+
+class Scaled(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(4, 1)
+    @property
+    def scale(self):
+        return nn.Parameter(torch.ones(1))  # here
+    def forward(self, x):
+        return self.fc(x) * self.scale
+m = Scaled()
+opt = torch.optim.SGD([*m.parameters(), m.scale], lr=0.1)
+for _ in range(3):
+    opt.zero_grad()
+    F.mse_loss(m(x), y).backward()
+    opt.step()
+""",
+    name="a property that makes a parameter",
+)
+case(
+    "not-ancestor",
+    "opt.param_groups[0]['params'][2].grad",
+    """
+x, y = torch.randn(32, 4), torch.randn(32, 1)
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body = nn.Linear(4, 4)
+    def head(self):
+        return nn.Linear(4, 1)  # here
+    def forward(self, x):
+        return self.head()(torch.relu(self.body(x)))
+net = Net()
+opt = torch.optim.Adam([*net.body.parameters(), *net.head().parameters()])
+for _ in range(2):
+    opt.zero_grad()
+    loss = F.mse_loss(net(x), y)
+    loss.backward()
+    opt.step()
+""",
+    name="a method that makes a layer",
+)
+case(
+    "not-ancestor",
+    "opt.param_groups[0]['params'][0].grad",
+    """
+x, y = torch.randn(32, 4), torch.randn(32, 1)
+
+model = nn.Linear(4, 1)
+opt = torch.optim.SGD([p.clone().detach().requires_grad_() for p in model.parameters()], lr=0.1)  # here
+for _ in range(3):
+    opt.zero_grad()
+    F.mse_loss(model(x), y).backward()
+    opt.step()
+""",
+    name="copies for an optimizer",
+)
+case(
+    "hook",
+    "model[0].weight.grad",
+    """
+x, y = torch.randn(32, 4), torch.randn(32, 1)
+
+def keep_rows(g):
+    mask = torch.zeros_like(g)
+    return g * mask  # here
+model = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 1))
+model[0].weight.register_hook(keep_rows)
+F.mse_loss(model(x), y).backward()
+""",
+    name="of a leaf",
+)
+case(
+    "hook",
+    "model[0].weight.grad",
+    """
+x, y = torch.randn(32, 4), torch.randn(32, 1)
+
+def stop(g):
+    return torch.zeros_like(g)  # here
+model = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 1))
+h = model[0](x)
+h.register_hook(stop)
+F.mse_loss(model[2](model[1](h)), y).backward()
+""",
+    name="of a value",
+)
+case(
+    "hook",
+    "model[0].weight.grad",
+    """
+x, y = torch.randn(32, 4), torch.randn(32, 1)
+
+model = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 1))
+def gate(module, grad_in, grad_out):
+    return tuple(None if g is None else g * 0.0 for g in grad_in)  # here
+model[2].register_full_backward_hook(gate)
+F.mse_loss(model(x), y).backward()
+""",
+    name="of a module",
+)
+case(
+    "hook",
+    "model[0].weight.grad",
+    """
+x, y = torch.randn(32, 4), torch.randn(32, 1)
+
+model = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 1))
+def pre(module, grad_out):
+    return (torch.zeros_like(grad_out[0]),)  # here
+model[0].register_full_backward_pre_hook(pre)
+F.mse_loss(model(x), y).backward()
+""",
+    name="before a module",
+)
+case(
+    "hook",
+    "model[0].weight.grad",
+    """
+x, y = torch.randn(32, 4), torch.randn(32, 1)
+
+model = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 1))
+def after(p):
+    p.grad.mul_(0)  # here
+model[0].weight.register_post_accumulate_grad_hook(after)
+F.mse_loss(model(x), y).backward()
+""",
+    name="after accumulation",
+)
+case(
+    "set-to-none",
+    "model[0].weight.grad",
+    """
+x, y = torch.randn(32, 4), torch.randn(32, 1)
+
+model = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 1))
+opt = torch.optim.SGD(model.parameters(), lr=0.1)
+def fused(p):
+    p.data.add_(p.grad, alpha=-0.1)
+    p.grad = None  # here
+for p in model.parameters():
+    p.register_post_accumulate_grad_hook(fused)
+F.mse_loss(model(x), y).backward()
+""",
+    name="by a hook",
+)
+case(
+    "detached",
+    "model[0].weight.grad",
+    """
+x, y = torch.randn(32, 4), torch.randn(32, 1)
+
+model = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 1))
+def record(module, inputs, output):
+    return output.detach()  # here
+model[1].register_forward_hook(record)
+F.mse_loss(model(x), y).backward()
+""",
+    name="by a forward hook",
+)
+case(
+    "no-create-graph",
+    None,
+    """
+x, y = torch.randn(32, 4), torch.randn(32, 1)
+
+critic = nn.Sequential(nn.Linear(4, 8), nn.Tanh(), nn.Linear(8, 1))
+xi = x.clone().requires_grad_(True)
+g = torch.autograd.grad(critic(xi).sum(), xi)[0]  # here
+gp = ((g.norm(2, dim=1) - 1) ** 2).mean()
+gp.backward()
+""",
+    name="a penalty alone",
+)
+case(
+    "no-create-graph",
+    "critic[0].weight.grad",
+    """
+x, y = torch.randn(32, 4), torch.randn(32, 1)
+
+critic = nn.Sequential(nn.Linear(4, 8), nn.Tanh(), nn.Linear(8, 1))
+def penalty(real):
+    xi = real.clone().requires_grad_(True)
+    g = torch.autograd.grad(outputs=critic(xi).sum(), inputs=xi)[0]  # here
+    return ((g.norm(2, dim=1) - 1) ** 2).mean()
+other = nn.Linear(4, 1)
+loss = other(x).mean() + 10 * penalty(x)
+loss.backward()
+""",
+    name="a penalty in a sum",
+)
+case(
+    "no-create-graph",
+    "gp --question depends",
+    """
+x, y = torch.randn(32, 4), torch.randn(32, 1)
+
+critic = nn.Sequential(nn.Linear(4, 8), nn.Tanh(), nn.Linear(8, 1))
+xi = x.clone().requires_grad_(True)
+(g,) = torch.autograd.grad(critic(xi).sum(), xi)  # here
+gp = ((g.norm(2, dim=1) - 1) ** 2).mean()
+loss = critic(x).mean() + 10 * gp
+loss.backward()
+""",
+    name="what a penalty is made of",
+)
+case(
+    "exploded",
+    "w.grad",
+    """
+w = torch.full((3,), 1e-7, requires_grad=True)
+loss = -torch.log(w).mean()  # here
+loss.backward()
+""",
+    name="logarithm near zero",
+)
+case(
+    "exploded",
+    "model[0].weight.grad",
+    """
+x, y = torch.randn(32, 4), torch.randn(32, 1)
+
+model = nn.Sequential(nn.Linear(4, 8), nn.Tanh(), nn.Linear(8, 1))
+def relative(pred, target):
+    return ((pred - target) / (target.abs() + 1e-9)).pow(2).mean()  # here
+y[3] = 0
+loss = relative(model(x), y)
+loss.backward()
+""",
+    name="divisor near zero",
+)
+case(
+    "exploded",
+    "model.weight.grad",
+    """
+model = nn.Linear(16, 4)
+x, y = torch.randn(8192, 16), torch.randn(8192, 4) + 30
+loss = F.mse_loss(model(x), y, reduction="sum")  # here
+loss.backward()
+""",
+    name="a sum of many",
+)
+case(
+    "none",
+    "model.weight.grad",
+    """
+model = nn.Linear(16, 4)
+x, y = torch.randn(64, 16), torch.randn(64, 4)
+loss = (model(x) - y).pow(2).sum()
+loss.backward()
+""",
+    name="a sum of few",
+)
+case(
+    "graph-freed",
+    None,
+    """
+import functools
+x, y = torch.randn(32, 4), torch.randn(32, 1)
+
+emb = nn.Embedding(5, 4)
+head = nn.Linear(4, 1)
+opt = torch.optim.SGD([*emb.parameters(), *head.parameters()], lr=0.1)
+@functools.lru_cache(maxsize=None)  # here
+def context(k):
+    return emb(torch.tensor([k])).tanh()
+for step in range(3):
+    opt.zero_grad()
+    loss = head(context(1)).pow(2).mean()
+    loss.backward()
+    opt.step()
+""",
+    name="lru_cache",
+)
+case(
+    "graph-freed",
+    None,
+    """
+import functools
+x, y = torch.randn(32, 4), torch.randn(32, 1)
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a = nn.Parameter(torch.randn(4, 1))
+    @functools.cached_property  # here
+    def weight(self):
+        return torch.softmax(self.a, 0)
+    def forward(self, x):
+        return x @ self.weight
+net = Net()
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+for _ in range(2):
+    loss = F.mse_loss(net(x), y)
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+""",
+    name="cached_property",
+)
+case(
+    "graph-freed",
+    None,
+    """
+import functools
+x, y = torch.randn(32, 4), torch.randn(32, 1)
+
+class Enc(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(4, 4)
+    def forward(self, x):
+        return torch.relu(self.fc(x))
+enc, head = Enc(), nn.Linear(4, 1)
+@functools.lru_cache(maxsize=8)  # here
+def encoded(k):
+    return {"h": enc(x[k:k + 8])}
+params = [*enc.parameters(), *head.parameters()]
+opt = torch.optim.SGD(params, lr=0.1)
+for epoch in range(2):
+    for k in (0, 8):
+        opt.zero_grad()
+        loss = F.mse_loss(head(encoded(k)["h"]), y[k:k + 8])
+        loss.backward()
+        opt.step()
+""",
+    name="lru_cache of a module",
+)
+case(
+    "graph-freed",
+    None,
+    """
+x, y = torch.randn(32, 4), torch.randn(32, 1)
+
+def memoize(fn):
+    known = {}
+    def call(k):
+        if k not in known:
+            known[k] = fn(k)
+        return known[k]
+    return call
+w = nn.Parameter(torch.randn(4, 1))
+@memoize  # here
+def basis(k):
+    return (w ** k).softmax(0)
+opt = torch.optim.SGD([w], lr=0.1)
+for epoch in range(2):
+    opt.zero_grad()
+    loss = F.mse_loss(x @ basis(2), y)
+    loss.backward()
+    opt.step()
+""",
+    name="a decorator of one\\'s own",
+)
+case(
+    "memory",
+    "errors --question memory",
+    """
+x, y = torch.randn(32, 4), torch.randn(32, 1)
+
+model = nn.Linear(4, 1)
+errors = []
+def run(x):
+    loss = F.mse_loss(model(x), y)
+    if loss.item() < 100:
+        raise ValueError("bad batch")
+    loss.backward()
+for k in range(3):
+    try:
+        run(x)
+    except ValueError as e:
+        errors.append(e)  # here
+""",
+    name="tracebacks in a list",
+)
+case(
+    "memory",
+    "trainer --question memory",
+    """
+x, y = torch.randn(32, 4), torch.randn(32, 1)
+
+class Trainer:
+    def __init__(self):
+        self.model = nn.Linear(4, 1)
+        self.failures = []
+    def step(self, x):
+        loss = F.mse_loss(self.model(x), y)
+        if loss.item() < 100:
+            raise RuntimeError("bad batch")
+    def fit(self):
+        for k in range(3):
+            try:
+                self.step(x)
+            except RuntimeError as error:
+                self.failures.append((k, error))  # here
+trainer = Trainer()
+trainer.fit()
+""",
+    name="tracebacks in an object",
+)
+case(
+    "graph-kept",
+    "model --question alive",
+    """
+x, y = torch.randn(32, 4), torch.randn(32, 1)
+
+model = nn.Linear(4, 1)
+errors = []
+def step(x):
+    out = model(x)
+    if out.mean() > -1e9:
+        raise ValueError("bad batch")
+for k in range(3):
+    try:
+        step(x)
+    except ValueError as e:
+        errors.append(e)  # here
+""",
+    name="a traceback",
+)
+case(
+    "no-grad-block",
+    None,
+    """
+x, y = torch.randn(32, 4), torch.randn(32, 1)
+
+model = nn.Linear(4, 1)
+def evaluate():
+    torch.set_grad_enabled(False)  # here
+    if x.shape[0] == 32:
+        raise ValueError("no validation data")
+    torch.set_grad_enabled(True)
+opt = torch.optim.SGD(model.parameters(), lr=0.1)
+try:
+    evaluate()
+except ValueError:
+    print("skip")
+loss = F.mse_loss(model(x), y)
+loss.backward()
+""",
+    name="left by an error",
+)
+case(
+    "no-grad-block",
+    None,
+    """
+x, y = torch.randn(32, 4), torch.randn(32, 1)
+
+import contextlib
+model = nn.Linear(4, 1)
+@contextlib.contextmanager
+def evaluating(m):
+    m.eval()
+    torch.set_grad_enabled(False)  # here
+    yield m
+    torch.set_grad_enabled(True)
+    m.train()
+try:
+    with evaluating(model) as m:
+        raise ValueError("no validation data")
+except ValueError:
+    pass
+loss = F.mse_loss(model(x), y)
+loss.backward()
+""",
+    name="left by an error in a context manager",
+)
+case(
+    "no-grad-block",
+    None,
+    """
+x, y = torch.randn(32, 4), torch.randn(32, 1)
+
+model = nn.Linear(4, 1)
+torch.set_grad_enabled(False)  # here
+before = F.mse_loss(model(x), y)
+loss = F.mse_loss(model(x), y)
+loss.backward()
+""",
+    name="switched off at the top",
+)
+case(
+    "no-grad-block",
+    None,
+    """
+x, y = torch.randn(32, 4), torch.randn(32, 1)
+
+model = nn.Linear(4, 1)
+guard = torch.no_grad()
+guard.__enter__()  # here
+val = model(x).mean().item()
+loss = F.mse_loss(model(x), y)
+loss.backward()
+""",
+    name="entered by a call",
+)
+case(
+    "no-grad-block",
+    None,
+    """
+x, y = torch.randn(32, 4), torch.randn(32, 1)
+
+model = nn.Linear(4, 1)
+def batches():
+    with torch.no_grad():  # here
+        for k in range(4):
+            yield x[k:k + 4], y[k:k + 4]
+def features(loader):
+    for a, b in loader:
+        yield a, b
+for a, b in features(batches()):
+    loss = F.mse_loss(model(a), b)
+    loss.backward()
+""",
+    name="a generator that yields inside",
 )

@@ -50,7 +50,7 @@ def answers(tmp_path_factory):
         input=json.dumps(programs),
         text=True,
         check=True,
-        timeout=600,
+        timeout=900,
     )
     return folder, files
 

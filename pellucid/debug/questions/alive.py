@@ -8,17 +8,37 @@ import ast
 import gc
 import re
 from types import FrameType
+from typing import Any
 
 from ...core.source import Line
 from ...core.tape import Node, walk
 from ...core.tensor import Tensor
-from .memory import Ledger
+from .memory import OF_TRACEBACKS, Ledger
 from .memory import bytes_text as bytes_text
 from .naming import holders
 from .places import passed_at, stored_at, user_files
 from .result import Explanation
 
 _SHOWN = 8
+
+
+def what_keeps_graphs(module: Any, name: str, frame: FrameType | None) -> Explanation:
+    """What keeps graphs alive that lead to the parameters of a module: the answer for the value with the
+    longest of them.
+    """
+    reaching = set().union(*(_reaching(p) for p in module.parameters()))
+    kept = {
+        id(x): (holder, x)
+        for holder, x in holders(frame, lambda x: x._node is not None and id(x.grad_fn) in reaching)
+    }
+    if not kept:
+        return Explanation(
+            "none", f"no graph that leads to the parameters of {name} is held by a variable"
+        )
+    holder, x = max(
+        kept.values(), key=lambda one: sum(isinstance(e, Node) for e in walk([one[1]._node]))
+    )
+    return what_keeps_it(x, holder, frame)
 
 
 def what_keeps_it(t: Tensor, name: str, frame: FrameType | None) -> Explanation:
@@ -77,7 +97,19 @@ def what_keeps_it(t: Tensor, name: str, frame: FrameType | None) -> Explanation:
         )
     made = t.grad_fn.line if t._node is not None else None
     kept.sort(key=lambda h: h != name)  # what was asked for goes first
+    if not kept and made is not None and _grows(t, made):
+        return Explanation(
+            "graph-kept",
+            f"the graph behind {name} ({size}) grows with every step: this line adds to {name} what it was before, with its graph",
+            "add numbers instead of tensors: loss.item(), or tensor.detach() where the values are needed",
+            made,
+            evidence,
+            details,
+        )
     if kept:
+        fix = "keep numbers instead of tensors: loss.item(), or tensor.detach() where the values are needed"
+        if "__traceback__" in kept[0]:
+            fix = OF_TRACEBACKS
         if made is not None:
             evidence.append(f"it was computed at {made}")
         text = f"the graph behind {name} ({size}) is kept alive by {kept[0]}" + (
@@ -86,7 +118,7 @@ def what_keeps_it(t: Tensor, name: str, frame: FrameType | None) -> Explanation:
         return Explanation(
             "graph-kept",
             text,
-            "keep numbers instead of tensors: loss.item(), or tensor.detach() where the values are needed",
+            fix,
             _kept_at(kept[0], made),
             evidence,
             details,
@@ -94,6 +126,17 @@ def what_keeps_it(t: Tensor, name: str, frame: FrameType | None) -> Explanation:
     goes = "that is" if len(found) == 1 else "these are"
     text = f"the graph behind {name} ({size}) is held by {', '.join(h for h, _ in found[:3])} and is freed when {goes} deleted"
     return Explanation("none", text, "", made, evidence, details)
+
+
+def _grows(t: Tensor, made: Line) -> bool:
+    """Whether a line that computes a variable from itself made several of the nodes of its graph, of
+    which backward has gone through some.
+    """
+    nodes = [e for e in walk([t._node]) if isinstance(e, Node)]
+    here = sum(n.line == made for n in nodes)
+    match = re.match(r"([\w.]+)\s*(?:\+=|=.*\b\1\b)", made.text)
+    freed = any(n.saved is None or (n.ext or {}).get("freed_by") for n in nodes)
+    return match is not None and here > 1 and freed
 
 
 def _kept_at(name: str, made: Line | None) -> Line | None:

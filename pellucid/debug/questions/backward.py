@@ -12,6 +12,7 @@ import numpy as np
 from ...core import source
 from ...core.tape import Node, walk
 from ...core.tensor import OutputSlot, Tensor, node_of
+from .._hooks import AFTER, BEFORE, OF_LEAVES, hook_of
 
 TINY = 1e-12  # a gradient smaller than this, relative to what came in, counts as zero
 CAME_IN = "before the first recorded operation used it"
@@ -58,8 +59,9 @@ class Factor(NamedTuple):
 
 class Growth(NamedTuple):
     """How a gradient grew and shrank on its way: magnitude at first and at the end, how many
-    factors were above one and below, the extreme ones with their places, and the product of the
-    shrinking factors of saturating activations and of all operations."""
+    factors were above one and below, the extreme ones with their places, the product of the
+    shrinking factors of saturating activations and of all operations, and the largest sum without a mean
+    (its factor is the number of its elements)."""
 
     first: float
     last: float
@@ -69,18 +71,20 @@ class Growth(NamedTuple):
     smallest: Factor
     flat: float
     shrunk: float
+    summed: Factor
 
 
 class _Arrived:
     """What has reached one node or leaf so far during a backward."""
 
-    __slots__ = ("fault", "growth", "nonzero", "site", "target")
+    __slots__ = ("fault", "growth", "hook", "nonzero", "site", "target")
 
     def __init__(self, target: Any) -> None:
         self.target, self.nonzero = target, 0
         self.site: source.Site | None = None  # of the last that was not zero
         self.fault: Fault | None = None
         self.growth: Growth | None = None
+        self.hook: source.Site | None = None  # of a hook that may have changed what was given to it
 
 
 class BackwardNotes:
@@ -104,11 +108,15 @@ class BackwardNotes:
         self.site: source.Site | None = None
         self.largest = 0.0  # the largest gradient that a leaf got in the last call
         self._walks = 0  # through what a large value was computed from
+        self._whole = True
         self.keeps = False  # keep what arrived at leaves after the call, for who asks `arrived`
 
-    def start(self, site: source.Site | None, bad_root: Fault | None) -> None:
-        """A backward call begins; `bad_root` says where its root became NaN or Inf, if it is."""
+    def start(self, site: source.Site | None, bad_root: Fault | None, whole: bool = True) -> None:
+        """A backward call begins; `bad_root` says where its root became NaN or Inf, if it is; `whole` is
+        False where only some gradients are wanted, and rules leave out the others.
+        """
         self._arrived.clear()
+        self._whole = whole
         self.site, self._bad_root, self._bad_now = site, bad_root, None
         self.largest = 0.0
         self._walks = 0
@@ -127,10 +135,16 @@ class BackwardNotes:
         if came is not None and came.target is not node:
             came = None
         finite = bool(np.isfinite(largest))
+        hook = hook_of(node, BEFORE, self._returns) if node.ext else None
+        if came is not None and (hook := hook or came.hook) is not None:
+            _hooked(came, largest, hook)
+        after = hook_of(node, AFTER, self._returns) if node.ext else None
         for k, (edge, gi) in enumerate(zip(node.inputs, gs, strict=False)):
             if edge is None:
                 continue
             target = node_of(edge)
+            if gi is None and not self._whole:
+                continue
             if gi is None:
                 detail = f"the derivative of {node.name()} with respect to argument {k} was returned as None"
                 none = Fault(
@@ -150,8 +164,9 @@ class BackwardNotes:
             there = self._arrived.get(id(target))
             if there is None or there.target is not target:
                 there = self._arrived[id(target)] = _Arrived(target)
+            there.hook = after or there.hook
             self._grew(node, k, there, came, largest, size, target)
-            fault = self._zero_fault(node, k, g, gi, came, largest, size)
+            fault = self._zero_fault(node, k, g, gi, came, largest, size, hook)
             if fault is None or (size > TINY * largest and size > 0):
                 there.nonzero += 1
                 there.site = node.source
@@ -169,6 +184,7 @@ class BackwardNotes:
         came: _Arrived | None,
         largest: float,
         size: float,
+        hook: source.Site | None,
     ) -> Fault | None:
         if size != 0 and not size <= ROUNDING * largest:
             return None
@@ -181,9 +197,8 @@ class BackwardNotes:
                     "the gradient given to backward() is zero",
                     module_of(node),
                 )
-            if came.nonzero and node.ext and node.ext.keys() & {"tensor_hooks", "pre_hooks"}:
-                detail = f"a hook on the result of {node.name()} returned zero"
-                return Fault("hook", node.name(), node.source, detail, module_of(node))
+            if came.nonzero and hook is not None:
+                return _by_hook(node.name(), hook, module_of(node))
             if came.nonzero:
                 detail = f"{came.nonzero} paths meet in its result, and their gradients cancel"
                 at = node.source if came.fault is None else came.site
@@ -240,7 +255,7 @@ class BackwardNotes:
         growth = (
             came.growth
             if came is not None and came.growth is not None
-            else Growth(before, before, 0, 0, none, none, 1.0, 1.0)
+            else Growth(before, before, 0, 0, none, none, 1.0, 1.0, none)
         )
         factor = after / before
         # A mean or a sum spreads one gradient over many elements: that is no shrinking.
@@ -248,6 +263,9 @@ class BackwardNotes:
         here = Factor(
             factor, node.name(), node.source, *_large_operand(node, k) if factor >= _LARGE else ()
         )
+        count = _elements(target)
+        if factor == 1 and _elements(node) == 1 and count > max(_LARGE, growth.summed.factor):
+            growth = growth._replace(summed=Factor(count, node.name(), node.source))
         if here.computed and factor > growth.largest.factor and self._walks < 16:
             self._walks += 1
             here = here._replace(begun=_began_to_grow(node))
@@ -271,7 +289,8 @@ class BackwardNotes:
         """A leaf got its gradient."""
         about = self._about(leaf)
         about["accumulated"] = self.site
-        about.pop("cleared", None)
+        if grad is not None:  # a hook may have cleared it
+            about.pop("cleared", None)
         there = self._arrived.pop(id(leaf), None)
         size = largest_of(grad)
         self.largest = max(self.largest, size if np.isfinite(size) else 0.0)
@@ -279,13 +298,45 @@ class BackwardNotes:
             about["bad"] = self._bad_root or self._bad_now or self.bad
         if there is None:
             return
+        hook = (hook_of(leaf, OF_LEAVES, self._returns) if leaf._x else None) or there.hook
+        if hook is not None:
+            _hooked(there, size, hook)
         about["growth"] = there.growth
         about["zero"] = there.fault
+        if hook is not None and there.nonzero and size == 0:
+            about["zero"] = _by_hook("the gradient of the leaf", hook, None)
+            return
         if there.nonzero > 1 and size == 0:
             detail = f"{there.nonzero} paths lead from the loss to it, and their gradients cancel"
             at = self.site if there.fault is None else there.site
             detail += _besides(there.fault)
             about["zero"] = Fault("cancels", "the sum of them", at, detail)
+
+
+HOOK = "a hook"
+
+
+def _by_hook(name: str, hook: source.Site, module: str | None) -> Fault:
+    """What is to be said of a gradient that was not zero before a hook saw it."""
+    return Fault("hook", name, hook, "the gradient that the hook got was not zero", module)
+
+
+def _hooked(came: _Arrived, size: float, hook: source.Site) -> None:
+    """What reached a place is scaled by a hook: that is one more factor."""
+    growth = came.growth
+    if growth is None or not 0 < size < np.inf or not growth.last > 0:
+        return
+    here = Factor(size / growth.last, HOOK, hook)
+    if 1 / _LARGE < here.factor < _LARGE:
+        return
+    growth = growth._replace(last=size, up=growth.up + (here.factor > 1))
+    if here.factor < 1:
+        growth = growth._replace(down=growth.down + 1, shrunk=growth.shrunk * here.factor)
+        if here.factor < growth.smallest.factor:
+            growth = growth._replace(smallest=here)
+    elif here.factor > growth.largest.factor:
+        growth = growth._replace(largest=here)
+    came.growth = growth
 
 
 def _besides(fault: Fault | None) -> str:
@@ -313,7 +364,12 @@ def _large_operand(node: Node, k: int) -> tuple[str, bool]:
                 f"{argument} {'had grown to' if computed else 'holds values up to'} {largest_of(value):.3g}",
                 computed,
             )
-    return "", False
+    small = {
+        name: least
+        for name, a in _saved(node)
+        if a.dtype.kind == "f" and a.size and 0 < (least := float(np.abs(a).min())) <= 1 / _LARGE
+    }
+    return next((f"{name} is as small as {least:.3g}" for name, least in small.items()), ""), False
 
 
 def _began_to_grow(node: Node) -> source.Site | None:

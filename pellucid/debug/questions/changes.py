@@ -5,6 +5,8 @@ not fit, where the data got their dtype or their values, what carried a graph in
 from __future__ import annotations
 
 import ast
+import functools
+import gc
 import re
 from collections.abc import Iterator
 from types import FrameType, TracebackType
@@ -417,19 +419,28 @@ def _last_assignment(frame: FrameType, before: int, name: str) -> Line | None:
     return line_of(file, max(lines), frame.f_code.co_qualname) if lines else None
 
 
-def _hidden(module: Any) -> Line | None:
-    """The attribute in which a module keeps layers or tensors that it does not register."""
+def hidden(module: Any) -> Iterator[tuple[Any, str, list[Tensor]]]:
+    """The attributes in which a module and its parts keep layers or tensors that they do not register:
+    (part, name, their tensors).
+    """
     for part in module.modules():
         for name, value in vars(part).items():
             if name.startswith("_"):
                 continue
             items = value.values() if isinstance(value, dict) else value
             held = [value] if isinstance(value, Tensor) else items
-            if isinstance(held, (list, tuple)) or isinstance(value, dict):
-                for x in held:
-                    if isinstance(x, Tensor) or isinstance(getattr(x, "_modules", None), dict):
-                        return assigned_in_class(type(part), name)
-    return None
+            if not isinstance(held, (list, tuple)) and not isinstance(value, dict):
+                continue
+            layers = [x for x in held if isinstance(getattr(x, "_modules", None), dict)]
+            tensors = [x for x in held if isinstance(x, Tensor)]
+            if layers or tensors:
+                yield part, name, [*tensors, *(p for layer in layers for p in layer.parameters())]
+
+
+def _hidden(module: Any) -> Line | None:
+    """The attribute in which a module keeps layers or tensors that it does not register."""
+    found = next(hidden(module), None)
+    return None if found is None else assigned_in_class(type(found[0]), found[1])
 
 
 def _frozen(module: Any, notes: Watch | None) -> Line | None:
@@ -460,6 +471,9 @@ def carried_over(
         return None
     reached = {id(n) for n in nodes}
     old = {id(e) for _, e in joints}
+    memo = _memoised([e for _, e in joints])
+    if memo is not None:
+        return memo, "the result that is kept from an earlier call"
     own = [f.tb_frame for f in reversed(frames) if not is_library(f.tb_frame.f_code.co_filename)]
     for frame in own:
         found = _state(frame, reached, old)
@@ -477,7 +491,7 @@ def carried_over(
         return None if first is None else (first, "")
     if before.line < failing.line:  # two losses of one step
         body = statements(scope_at(failing.file, failing.line))
-        between = [n for n in body if before.line < n.lineno < failing.line]
+        between = [n for n in body if before.line <= n.lineno < failing.line]
         if not any(".step(" in ast.unparse(n) for n in between if isinstance(n, ast.Expr)):
             return None
         for name, value in own[0].f_locals.items():
@@ -490,6 +504,53 @@ def carried_over(
                 if uses:
                     return line_of(failing.file, max(uses), failing.function), name
     return None if first is None else (first, "")
+
+
+def _memoised(old: list[Node]) -> Line | None:
+    """The decorator of a function that keeps its results, which a freed graph was computed in or whose
+    results lead to it.
+    """
+    for node in old:
+        line = node.line
+        scope = scope_at(line.file, line.line) if line is not None else None
+        for d in getattr(scope, "decorator_list", ()):
+            if line is not None and re.search("cache|memo", ast.unparse(d), re.IGNORECASE):
+                return line_of(line.file, d.lineno, getattr(scope, "name", ""))
+    wanted = {id(node) for node in old}
+    for x in gc.get_objects():
+        kept: dict[Any, Any] = {}
+        if isinstance(x, functools._lru_cache_wrapper):
+            kept = {x: gc.get_referents(x)}
+        elif isinstance(own := getattr(x, "__dict__", None), dict) and not isinstance(x, type):
+            kinds = {k: v for kind in type(x).__mro__ for k, v in vars(kind).items() if k in own}
+            kept = {
+                v: [own[k]] for k, v in kinds.items() if isinstance(v, functools.cached_property)
+            }
+        for function, held in kept.items():
+            code = getattr(
+                getattr(function, "__wrapped__", None) or getattr(function, "func", None),
+                "__code__",
+                None,
+            )
+            if code is not None and not is_library(code.co_filename) and _leads(held, wanted):
+                return line_of(code.co_filename, code.co_firstlineno, code.co_qualname)
+    return None
+
+
+def _leads(held: list[Any], wanted: set[int]) -> bool:
+    """Whether what a cache holds has a tensor whose graph leads to one of some nodes."""
+    waiting = [(x, 0) for x in held]
+    seen: set[int] = set()
+    while waiting and len(seen) < 10_000:
+        x, depth = waiting.pop()
+        if isinstance(x, Tensor):
+            if x._node is not None and any(id(n) in wanted for n in walk([x._node])):
+                return True
+        elif id(x) not in seen and depth < 4:
+            seen.add(id(x))
+            if isinstance(x, (dict, list, tuple)) or "lru" in type(x).__name__:
+                waiting += [(part, depth + 1) for part in gc.get_referents(x)]
+    return False
 
 
 def _kept_state(

@@ -10,14 +10,17 @@ import numpy as np
 
 from ...core import reverse
 from ...core.primitive import RAW
+from ...core.source import describe
 from ...core.tape import Node, saved_arrays, walk
 from ...core.tensor import Tensor, make_tensor, node_of
 from ...errors import facts_of
+from .._names import assignments
 from ..graph import Facts, shape_text
-from ..watching import current
+from ..watching import Watch, current
 from .missing import cut, kind_of
 from .naming import names_of, title
 from .result import Explanation
+from .steps import NotedStep
 
 _STEPS = 12  # steps of one way that the text shows; `details` has all
 
@@ -27,7 +30,7 @@ def what_it_depends_on(x: Tensor, name: str, frame: FrameType | None) -> Explana
     shortest way and gradient.
     """
     if x._node is None:
-        return _nothing(x, name)
+        return _nothing(x, name, frame)
     edges = list(walk([x._node]))
     leaves = [e for e in edges if isinstance(e, Tensor)]
     nodes = [e for e in edges if isinstance(e, Node)]
@@ -36,7 +39,7 @@ def what_it_depends_on(x: Tensor, name: str, frame: FrameType | None) -> Explana
     ways = _count_ways(x.grad_fn, nodes)
     facts = Facts(x, edges)
     grads = _leaf_gradients(x, leaves, nodes)
-    details = []
+    details: list[dict[str, Any]] = []
     for leaf in leaves:
         steps = [_step(node, k, facts) for node, k in _way(leaf, parents)]
         details.append(
@@ -68,13 +71,63 @@ def what_it_depends_on(x: Tensor, name: str, frame: FrameType | None) -> Explana
     )
 
 
-def _nothing(x: Tensor, name: str) -> Explanation:
+def without_graph(x: Any, name: str, frame: FrameType | None) -> Explanation | None:
+    """What a tensor without a graph, a Python number or a NumPy array was computed from, as watched;
+    None when nothing is known of it.
+    """
     notes = current()
-    number = notes.known(x) if notes is not None else None
-    step = notes.cut_before(number) if notes is not None and number is not None else None
-    if step is not None:
-        found = cut(step, name, [step], f"{name} has no graph: what it was computed from")
+    number, steps = _origin(x, name, notes) if notes is not None else (None, [])
+    if notes is None or number is None:
+        return None
+    starts = notes.beginnings(number)
+    leaves = [t for t in notes.living(starts) if t._rg]
+    names = sorted(names_of(leaves, frame).values(), key=lambda n: (n.count("."), n))
+    shown = ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
+    step = steps[0] if steps else notes.cut_before(number)
+    what = "a NumPy array" if isinstance(x, np.ndarray) else "a Python number"
+    kind = "has no graph" if isinstance(x, Tensor) else f"is {what}"
+    from_what = f"what it was computed from{f' ({shown})' if shown else ''}"
+    details = [{"leaf": n, "shape": None, "ways": 1, "steps": [], "gradient": None} for n in names]
+    if step is None:
+        return None
+    found = cut(step, name, [step], f"{name} {kind}: {from_what}")
+    found.evidence = [f"computed from: {n}" for n in names[:8]] + found.evidence
+    found.details = details
+    return found
+
+
+def _origin(x: Any, name: str, notes: Watch) -> tuple[int | None, list[NotedStep]]:
+    """The number of the noted value that something is or was made of, and where it left the graph, if
+    that was as a number or an array.
+    """
+    known = notes.known(x) if isinstance(x, Tensor) else None
+    if known is not None and notes.cut_before(known) is not None:
+        return known, []
+    step = notes.left_as(x._array if isinstance(x, Tensor) else x)
+    if step is None:
+        made = notes.made_at(x) if isinstance(x, Tensor) else None
+        goals: list[Any] = [made] if made is not None else [*assignments(name)]
+        step = notes.left_toward(goals) or notes.left_for(name)
+    return (None, []) if step is None else (step.inputs[0], [step])
+
+
+def _nothing(x: Tensor, name: str, frame: FrameType | None) -> Explanation:
+    found = without_graph(x, name, frame)
+    if found is not None:
         return found
+    notes = current()
+    made = notes.history(x) if notes is not None else None
+    where = describe(made.site) if made is not None else None
+    if made is not None and where is not None and not x._rg:
+        data = made
+        while data.before is not None:
+            data = data.before
+        since = describe(data.site)
+        text = f"{name} has no graph: it was computed at {where}"
+        if since is not None and since != where:
+            text += f" from data that was made at {since}"
+        text += ", and from nothing that requires a gradient"
+        return Explanation("depends", text, "", where)
     kind = (
         "a leaf: it requires a gradient itself, and"
         if x._rg

@@ -14,7 +14,6 @@ from ...core import reverse
 from ...core.source import Line, describe, is_library
 from ...core.tensor import Tensor
 from ...errors import Facts, facts_of, full_text
-from .._names import carried
 from ..graph import shape_text
 from ..watching import Watch
 from .changes import carried_over, of_dtypes, to_change
@@ -98,6 +97,8 @@ def _ours(error: BaseException, known: Facts, notes: Watch | None) -> Explanatio
                 where, name = found
                 text += f"; {name or 'what was computed before that call'} was used here again"
                 fix = f"cut it from the earlier graph: {name or 'the value'}.detach(), where it is carried over or shown to another network"
+                if where.text.startswith("@"):
+                    fix = "compute it anew in every step: leave out the cache for what depends on trained parameters"
                 return Explanation(cause, text, fix, where, facts)
         if cause == "nonscalar":
             text = f"{sentence}: backward was called on {known.found or 'a tensor of more than one element'}"
@@ -111,7 +112,7 @@ def _ours(error: BaseException, known: Facts, notes: Watch | None) -> Explanatio
         facts.append(f"it was raised at {where}")
         where = better
     return Explanation(
-        "dtype-error" if of_dtypes(sentence) else _slug(known.kind.name),
+        "dtype-error" if of_dtypes(sentence) else _slug(known.kind.name, sentence),
         sentence,
         known.hint or _general_fix(known),
         where,
@@ -134,8 +135,10 @@ def _general_fix(known: Facts) -> str:
     return "compare the arguments on this line with what the message asks for"
 
 
-def _slug(name: str) -> str:
-    """DimensionError as dimension-error; the two kinds of shape errors are one."""
+def _slug(name: str, sentence: str) -> str:
+    """DimensionError as dimension-error; the kinds of errors that are about shapes are one."""
+    if name == "OperationError" and re.search(r"\b(size|shape|dimension|[0-9]D)\b", sentence):
+        return "shape-error"
     return (
         "shape-error"
         if name == "ShapeValueError"
@@ -221,11 +224,7 @@ def _left_before(error: BaseException, notes: Watch) -> NotedStep | None:
     """
     frames = user_frames(error)
     goal = [(frames[0].tb_frame.f_code, frames[0].tb_lasti)] if frames else []
-    left = {step.site: step for step in notes.steps if step.kind.startswith("through-n")}
-    return next(
-        (step for step in list(left.values())[:-21:-1] if carried(step.site, goal) is not None),
-        None,
-    )
+    return notes.left_toward(goal)
 
 
 def _frames(error: BaseException) -> list[TracebackType]:

@@ -17,10 +17,11 @@ from ...core import reverse, source
 from ...core.tensor import Tensor
 from ...errors import ArgumentTypeError, ArgumentValueError
 from ..watching import Watch, current
-from .alive import what_keeps_it
-from .depends import what_it_depends_on
+from .alive import what_keeps_graphs, what_keeps_it
+from .depends import what_it_depends_on, without_graph
 from .errors import about_error
 from .finite import is_finite
+from .frozen import frozen_term
 from .memory import what_it_holds
 from .missing import cut, kind_of, no_gradient
 from .naming import argument_text
@@ -109,6 +110,12 @@ def explain(
         if question == "alive":
             return what_keeps_it(x, written or kind_of(x), source.user_frame(2))
         return about_tensor(x, loss, written or kind_of(x))
+    if question == "depends" and isinstance(x, (int, float, np.ndarray, np.generic)):
+        found = without_graph(x, written or "it", source.user_frame(2))
+        if found is not None:
+            return found
+    if question == "alive" and callable(getattr(x, "named_parameters", None)):
+        return what_keeps_graphs(x, written or "the module", source.user_frame(2))
     if question == "gradient":
         if callable(getattr(x, "named_parameters", None)):
             return _about_parameters(x.named_parameters(), loss)
@@ -181,5 +188,6 @@ def about_tensor(t: Tensor, loss: Tensor | None, name: str) -> Explanation:
     if not is_finite(t):
         return non_finite(t, t, name, notes)
     if t._grad is not None:
-        return about_gradient(t, loss, name, notes)
+        found = about_gradient(t, loss, name, notes)
+        return frozen_term(t, name, notes) or found if found.cause == "none" else found
     return no_gradient(t, loss, name, notes)

@@ -23,6 +23,12 @@ from .result import Explanation
 _LINES = 10  # places of saved values that the text shows; `details` has all
 
 
+OF_TRACEBACKS = (
+    "keep the text of the exception, str(error), or error.with_traceback(None): a traceback holds all variables of the functions "
+    "that it went through"
+)
+
+
 def owner(array: Any) -> Any:
     """The array that owns the memory an array looks at."""
     return numpy_cpu.owner(array) if isinstance(array, np.ndarray) else array
@@ -175,8 +181,9 @@ def _of_container(x: Any, name: str | None, ledger: Ledger) -> Explanation:
     )
     answer = _answer(ledger, label, facts)
     where = next((line for kind in type(x).__mro__ if (line := put_in_class(kind))), None)
+    graphs = [path for path, t in found if t._node is not None]
     if where is None and found and name is not None:
-        where = stored_at(found[0][0], user_files())
+        where = stored_at((graphs or [found[0][0]])[0], user_files())
     needed, held = _used(found)
     if held >= 2 * needed > 0:
         answer.text += (
@@ -186,6 +193,10 @@ def _of_container(x: Any, name: str | None, ledger: Ledger) -> Explanation:
         answer.fix = "clone() what is kept: a view keeps the whole storage that it looks at"
         if where is not None:
             where = passed_at(where, (ast.Subscript, ast.Call, ast.Attribute)) or where
+    elif graphs and "__traceback__" in graphs[0]:
+        answer.fix = OF_TRACEBACKS
+    elif graphs and (plain or where is not None):
+        answer.fix = "its tensors keep their graphs: store loss.item(), or tensor.detach() where the values are needed"
     elif len(found) > 1 and plain and not answer.fix:
         answer.fix = f"it has {len(found)} tensors: if it only grows, drop the oldest, or keep numbers or smaller tensors"
     if where is not None:

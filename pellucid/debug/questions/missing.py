@@ -4,6 +4,7 @@ records of `watch()`.
 
 from __future__ import annotations
 
+import ast
 import gc
 import re
 from typing import Any
@@ -15,7 +16,7 @@ from .._names import carried
 from ..graph import shape_text
 from ..watching import DRAWING, Watch
 from .naming import title
-from .places import defined_at, is_lost, unfreezing
+from .places import defined_at, is_lost, scope_at, second_name, unfreezing
 from .result import Explanation
 from .steps import BackwardCall, NotedStep
 from .values import WATCH
@@ -59,6 +60,10 @@ _HOW = {
         "was computed by {name} while gradients were switched off",
         "move the line out of no_grad() or inference_mode()",
     ),
+    "no-create-graph": (
+        "was turned into a gradient by {name} without create_graph=True, and that gradient is a constant",
+        "pass create_graph=True to torch.autograd.grad",
+    ),
     "through-integer": (
         "passed through {name}, whose result has no derivative",
         "use a differentiable form (softmax instead of argmax)",
@@ -90,6 +95,10 @@ def cut(step: NotedStep, name: str, steps: list[NotedStep], lead: str = "") -> E
     )
     if step.name in DRAWING:
         fix = "a drawn sample has no derivative: use rsample(), gumbel_softmax, or weight the loss by log_prob(sample)"
+    switched = step.kind == "no-grad-block" and step.line != describe(step.site)
+    if switched and step.line is not None and not step.line.text.startswith("@"):
+        says += " by the line shown, which was still in force"
+        fix = "keep it to a block, `with torch.no_grad():`, or switch gradients on again in a `finally`"
     module = f" in module {step.module}" if step.module else ""
     way = [
         title(s.name)
@@ -108,7 +117,7 @@ def cut(step: NotedStep, name: str, steps: list[NotedStep], lead: str = "") -> E
     )
 
 
-def _first_cut(steps: list[NotedStep]) -> NotedStep | None:
+def first_cut(steps: list[NotedStep]) -> NotedStep | None:
     """The step to blame on a way: the first one that leaves the graph; for `x.detach().numpy()`
     NumPy, not the detour before it.
     """
@@ -179,6 +188,15 @@ def _no_requirement(t: Tensor, name: str, notes: Watch | None) -> Explanation:
                 "again, did not reach it",
                 "set `requires_grad` of each parameter (`module.requires_grad_(True)`), and check the condition",
                 meant,
+            )
+        alias = second_name(t, named_so=True)
+        if alias is not None and line is not None and alias.line < line.line:
+            return Explanation(
+                "not-requires-grad",
+                f"{name} does not require a gradient: it was switched off at {line}, through a second name of the same module, "
+                "which this line gave it",
+                "copy the module there: copy.deepcopy(...)",
+                alias,
             )
         return Explanation(
             "not-requires-grad",
@@ -389,7 +407,7 @@ def _missing_by_notes(t: Tensor, name: str, notes: Watch, alive: _Alive) -> Expl
     for call in reversed(calls):
         way = notes.way(number, set(call.roots)) if number is not None else None
         if way is not None:
-            step = _first_cut(way)
+            step = first_cut(way)
             if step is not None:
                 return cut(step, name, way, f"what was computed from {name}")
             if not call.accumulates:
@@ -407,6 +425,16 @@ def _missing_by_notes(t: Tensor, name: str, notes: Watch, alive: _Alive) -> Expl
         facts = [f"watched {since}: no operation used it"]
         if where is not None:
             facts.append(f"the value that backward was called on was computed at {where}")
+        anew = _made_anew(t, notes)
+        if anew is not None:
+            return Explanation(
+                "not-ancestor",
+                f"{name} was not used to compute the value that backward() was called on: it is a copy that this line made, and "
+                "what the loss was computed from is another one",
+                "make it once, in __init__, keep it there, and give that one to the optimizer",
+                anew,
+                facts,
+            )
         where = defined_at(t) or where
     else:
         used = describe(notes.last_use(number))
@@ -429,6 +457,21 @@ def _missing_by_notes(t: Tensor, name: str, notes: Watch, alive: _Alive) -> Expl
     )
 
 
+def _made_anew(t: Tensor, notes: Watch) -> Line | None:
+    """The line that made a leaf which no module holds: in a property or another function that makes a
+    new one at each call, or as a copy of another leaf, for an optimizer.
+    """
+    about, number = notes.about(t), notes.known(t)
+    copied = number is not None and bool(notes.makers.get(number))
+    on, switched = about.get("requires_grad", (False, None))
+    line = describe(switched if copied and on else about.get("born"))
+    if line is None or defined_at(t) is not None:
+        return None
+    scope = scope_at(line.file, line.line)
+    inside = isinstance(scope, ast.FunctionDef) and scope.name != "__init__"
+    return line if inside or copied and notes.optimized(t) else None
+
+
 def _by_source(
     exits: list[NotedStep], number: int, name: str, notes: Watch, calls: list[BackwardCall]
 ) -> Explanation | None:
@@ -445,7 +488,7 @@ def _by_source(
         if way is not None:
             # it may have been cut before it left as a number
             before = notes.way(number, set(step.inputs)) or []
-            first = _first_cut([*before, step]) or step
+            first = first_cut([*before, step]) or step
             found = cut(first, name, [*before, step], f"what was computed from {name}")
             found.evidence.append(
                 f"the source shows the path to backward() at {describe(calls[-1].site)}: through {', '.join(way) or 'the same statement'}"

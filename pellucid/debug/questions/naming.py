@@ -126,6 +126,18 @@ def members(x: Any) -> Iterator[tuple[str, Any]]:
                 except ValueError:
                     continue
         return
+    if isinstance(
+        x, BaseException
+    ):  # its traceback keeps the variables of the functions that failed
+        link = x.__traceback__
+        while link is not None:
+            frame = link.tb_frame
+            if frame.f_locals is not frame.f_globals and not is_library(frame.f_code.co_filename):
+                for name, value in frame.f_locals.items():
+                    yield f".__traceback__'s variable {name} of {frame.f_code.co_name}()", value
+            link = link.tb_next
+        for name in ("__context__", "__cause__"):
+            yield f".{name}", getattr(x, name)
     own = getattr(x, "__dict__", None)
     if isinstance(own, dict):
         tables = [own.get(t) for t in ("_parameters", "_buffers", "_modules")]

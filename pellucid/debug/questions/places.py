@@ -18,7 +18,10 @@ from ...api.messages.written import tree, walk
 from ...core.source import Line, Site, describe, is_library
 from ...core.tensor import Tensor
 from .._names import STORING
+from .._names import user_files as user_files
 
+# what functions and exceptions hold
+_INSIDE = r"(\.__(kw)?defaults__|'s closure variable |\.__(traceback|context|cause)__).*$"
 _REGISTERING = ("register_buffer", "register_parameter", "add_module", "register_module")
 
 
@@ -74,7 +77,7 @@ def stored_at(name: str, files: Iterable[str], made: Line | None = None) -> Line
     several the one where the value was made.
     """
     # a function that holds it by a default or closure lies itself in a container
-    whole = re.sub(r"(\.__(kw)?defaults__|'s closure variable ).*$", "", name.partition(" in ")[0])
+    whole = re.sub(_INSIDE, "", name.partition(" in ")[0])
     held = re.sub(r"(\[[^\]]*\])+$", "", whole)
     word = re.split(r"[.\]]", held)[-1]
     for file in files:
@@ -235,14 +238,6 @@ def _listed(words: list[str], nodes: list[Any]) -> list[Any]:
         and getattr(n.value, "elts", getattr(n.value, "keys", True))
         and words_of(n.targets[0])[:1] == words[:1]
     ]
-
-
-def user_files(*first: str) -> list[str]:
-    """The files of the program that are loaded, after those given."""
-    loaded = [getattr(module, "__file__", None) for module in list(sys.modules.values())]
-    return list(
-        dict.fromkeys([*first, *(file for file in loaded if file and not is_library(file))])
-    )
 
 
 def defined_at(t: Tensor) -> Line | None:
@@ -471,3 +466,54 @@ def assigned_in_class(kind: type, attribute: str) -> Line | None:
                     if inner.args and getattr(inner.args[0], "value", None) == attribute:
                         return line_of(code.co_filename, inner.lineno, f"{base.__name__}.__init__")
     return None
+
+
+_COPIES = "target teacher ema old ref frozen momentum copy copied prev best snapshot backup initial".split()
+
+
+def second_name(t: Tensor, named_so: bool = False) -> Line | None:
+    """The assignment that gave the module which holds a parameter a second name, `target = online`,
+    where a copy was meant; with `named_so` only if the name says that it is one.
+    """
+    modules = [
+        m
+        for m in gc.get_objects()
+        if isinstance(getattr(m, "__dict__", None), dict)
+        and "_parameters" in vars(m)
+        and "_modules" in vars(m)
+    ]
+    holding = {id(m) for m in modules if any(p is t for p in m.parameters())}
+    owners: list[Any] = [
+        {**vars(x), **(vars(x).get("_modules") or {})}
+        for x in gc.get_objects()
+        if isinstance(getattr(x, "__dict__", None), dict) and not isinstance(x, (type, Tensor))
+    ]
+    for file in user_files():
+        root = tree(file)
+        for n in walk(root) if root is not None else ():
+            if not isinstance(n, ast.Assign) or len(n.targets) != 1:
+                continue
+            new, old = (getattr(x, "attr", getattr(x, "id", "")) for x in (n.targets[0], n.value))
+            if not isinstance(n.value, (ast.Name, ast.Attribute)) or new == old:
+                continue
+            if named_so and not set(_COPIES) & set(re.split(r"_|\d", new.lower())):
+                continue
+            same = any(id(o.get(new)) in holding and o.get(old) is o[new] for o in owners)
+            if same or not named_so and _both_called(n, scope_at(file, n.lineno)):
+                return line_of(file, n.lineno, "")
+    return None
+
+
+def _both_called(n: ast.Assign, scope: Any) -> bool:
+    """Whether a function calls a network, by what it knows of its parameters, under both names of an
+    assignment: its variables are gone.
+    """
+    if not isinstance(scope, ast.FunctionDef):
+        return False
+    names = {ast.unparse(n.targets[0]), ast.unparse(n.value)}
+    calls = [c.func for c in ast.walk(scope) if isinstance(c, ast.Call)]
+    trained = any(
+        isinstance(f, ast.Attribute) and f.attr == "parameters" and ast.unparse(f.value) in names
+        for f in calls
+    )
+    return trained and names <= {ast.unparse(f) for f in calls}

@@ -12,7 +12,8 @@ from typing import Any
 from ...api.messages.written import tree, walk
 from ...core.source import Line, describe
 from ..watching import Watch
-from .places import line_of, returned_by
+from .changes import hidden
+from .places import assigned_in_class, line_of, returned_by
 from .result import Explanation
 
 
@@ -78,6 +79,24 @@ def not_held(
         where,
         [n for n, _ in loose[:8]],
     )
+
+
+def unregistered(
+    module: Any, name: str, optimizers: Iterable[Any], notes: Watch | None
+) -> Explanation | None:
+    """Layers in a plain list or dict of a module, that get gradients and that no optimizer updates."""
+    held = {id(p) for o in optimizers for group in o.param_groups for p in group["params"]}
+    for part, attribute, tensors in hidden(module) if notes is not None and held else ():
+        got = [p for p in tensors if "accumulated" in notes.about(p) and id(p) not in held]  # type: ignore[union-attr]
+        if got:
+            return Explanation(
+                "not-in-optimizer",
+                f"{len(got)} parameters in the list {attribute} of {name} get gradients, and no optimizer has them: parameters() does "
+                "not look into a plain list or dict",
+                "make it an nn.ModuleList (nn.ModuleDict, nn.ParameterList)",
+                assigned_in_class(type(part), attribute),
+            )
+    return None
 
 
 def _files(held: list[Any], notes: Watch) -> list[str]:

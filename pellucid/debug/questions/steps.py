@@ -5,10 +5,10 @@ graph, and the paths between them.
 from __future__ import annotations
 
 from collections import deque
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ...core import source
-from .._names import without_gradients
+from .._names import carried, without_gradients
 
 
 class NotedStep(NamedTuple):
@@ -189,6 +189,45 @@ class Steps:
                     seen.add(s.output)
                     stack.append(s.output)
         return decided
+
+    def beginnings(self, end: int) -> list[int]:
+        """The numbers of the values that something was computed from and that no noted step made."""
+        seen, waiting, found = {end}, [end], []
+        while waiting:
+            number = waiting.pop()
+            makers = self.makers.get(number, ())
+            if not makers:
+                found.append(number)
+            for step in makers:
+                for other in step.inputs:
+                    if other not in seen:
+                        seen.add(other)
+                        waiting.append(other)
+        return found
+
+    def has_graph(self, end: int) -> bool:
+        """Whether a way leads to a value from a beginning that no step cut."""
+        seen, waiting = {end}, [end]
+        while waiting:
+            number = waiting.pop()
+            makers = self.makers.get(number, ())
+            if not makers:
+                return True
+            for step in makers:
+                fresh = [n for n in step.inputs if step.kind == "op" and n not in seen]
+                seen.update(fresh)
+                waiting.extend(fresh)
+        return False
+
+    def left_toward(self, goals: list[Any]) -> NotedStep | None:
+        """The newest place at which a value left the graph as a number or an array and went on, by the
+        source, to one of some statements.
+        """
+        left = {step.site: step for step in self.steps if step.kind.startswith("through-n")}
+        newest = list(left.values())[:-21:-1] if goals else []
+        # what a value that had no graph any more gave says less
+        newest.sort(key=lambda step: not self.has_graph(step.inputs[0]))
+        return next((step for step in newest if carried(step.site, goals) is not None), None)
 
     def cut_before(self, end: int) -> NotedStep | None:
         """The last place at which what a value is made of left the graph."""

@@ -15,16 +15,17 @@ from ...core.tensor import Tensor
 from ...errors import facts_of
 from ..graph import Facts
 from ..watching import Watch
-from .backward import CAME_IN, Fault, Growth, largest_of
+from .backward import CAME_IN, HOOK, Factor, Fault, Growth, largest_of
 from .finite import count_text, is_finite
 from .naming import title
-from .places import defined_at
+from .places import defined_at, second_name
 from .result import Explanation
 
 WATCH = "call pellucid.debug.watch() before the forward pass and run it again, so that each value's history is recorded"
 _ZERO = 1e-12
 _HUGE = 1e6
 _LARGE = 1e3
+_MUCH = 1e4  # that large, if one operation is the reason
 # a gradient that much smaller than the largest of the same backward call is as good as none
 _FRACTION = 1e-6
 
@@ -50,7 +51,10 @@ _ZERO_TEXT = {
         "the gradients that flow back cancel out",
         "can the loss depend on it? A softmax sums to one, and a normalization removes constants",
     ),
-    "hook": ("a hook changed it", "look at the hooks registered on the tensor at the line shown"),
+    "hook": (
+        "a hook changed it",
+        "the line shown is the hook's: return the gradient that is wanted, or nothing to leave it as it is, or remove the hook",
+    ),
     "at-minimum": (
         "the loss is at its minimum",
         "if this is unexpected: is a tensor compared with itself?",
@@ -78,7 +82,11 @@ def about_gradient(t: Tensor, loss: Tensor | None, name: str, notes: Watch | Non
         return _zero_gradient(t, loss, name, notes)
     known = notes.about(t) if notes is not None else {}
     growth: Growth | None = known.get("growth")
-    if size >= _HUGE or (growth is not None and size >= _LARGE and _many_factors(growth)):
+    if size >= _HUGE or (
+        growth is not None
+        and size >= _LARGE
+        and (_many_factors(growth) or size >= _MUCH and _one_reason(growth, size) is not None)
+    ):
         return _huge_gradient(t, size, loss, name, notes)
     scale = (
         max(notes.gradients.largest, known["growth"].first if known.get("growth") else 0.0)
@@ -150,6 +158,17 @@ def _zero_gradient(t: Tensor, loss: Tensor | None, name: str, notes: Watch | Non
     if fault is None:
         fault = _replay(t, loss).get("zero")
     equals = notes.difference_of_equals(t) if notes is not None else None
+    agree = fault is not None and fault.cause in ("at-minimum", "cancels", "times-zero")
+    alias = second_name(t) if agree else None
+    if fault is not None and alias is not None:
+        return Explanation(
+            "at-minimum",
+            f"the gradient of {name} is zero because the loss compares a network with itself: this line gives it a second name, and "
+            "makes no copy",
+            "copy it: copy.deepcopy(network), then load_state_dict() whenever the copy is to follow",
+            alias,
+            [fault.detail, f"in the backward pass it became zero at {fault.line}"],
+        )
     if fault is not None and fault.cause == "cancels" and equals is not None:
         line = describe(equals)
         return Explanation(
@@ -197,6 +216,15 @@ def _tiny_gradient(t: Tensor, size: float, name: str, notes: Watch) -> Explanati
         f"the largest gradient of this backward call is {notes.gradients.largest:.3g}",
         f"the smallest factor: {growth.smallest}",
     ]
+    if growth.smallest.name == HOOK:
+        says, fix = _ZERO_TEXT["hook"]
+        return Explanation(
+            "hook",
+            f"the gradient of {name} is nearly zero ({size:.3g}) because {says}: it multiplied it by {growth.smallest.factor:.3g}",
+            fix,
+            describe(growth.smallest.site),
+            path,
+        )
     if share > 0.5:
         says, fix = _ZERO_TEXT["saturation"]
         return Explanation(
@@ -231,6 +259,25 @@ def _huge_gradient(
         )
     path = f"in the backward pass it grew from {growth.first:.3g} to {growth.last:.3g}, {growth.up} operations enlarged it"
     worst = f"the largest factor: {growth.largest}"
+    one = _one_reason(growth, size)
+    if one is not None and one is growth.summed:
+        return Explanation(
+            "exploded",
+            f"the gradient of {name} is huge ({size:.3g}) because the loss is a sum over {one.factor:.0f} elements",
+            "use mean() in place of sum(), or divide by the number of elements",
+            describe(one.site),
+            [path],
+        )
+    if one is not None:
+        return Explanation(
+            "hook" if one.name == HOOK else "exploded",
+            f"the gradient of {name} is huge ({size:.3g}) because one operation multiplies it by {one.factor:.3g}: {one}"
+            + ("; the values grew at the line shown" if one.begun else ""),
+            "keep small and large numbers away from this operation (clamp, an epsilon in the divisor, smaller inputs), or use a "
+            "stable form such as log_softmax",
+            describe(one.begun or one.site),
+            [path],
+        )
     if _many_factors(growth) or (
         growth.last >= 1e4 * growth.first and (growth.up >= 2 or growth.largest.computed)
     ):
@@ -243,6 +290,14 @@ def _huge_gradient(
         )
     text = f"{name} has a large gradient ({size:.3g}) that is finite; no single chain of operations explains it"
     return Explanation("none", text, "", None, [path, worst])
+
+
+def _one_reason(growth: Growth, size: float) -> Factor | None:
+    """The one operation that made a gradient large: its factor is the better part of it."""
+    if growth.largest.factor >= _LARGE and growth.largest.factor**2 >= size:
+        return growth.largest
+    summed = growth.summed.factor >= _LARGE and growth.summed.factor**2 >= size
+    return growth.summed if summed else None
 
 
 def _many_factors(growth: Growth) -> bool:
