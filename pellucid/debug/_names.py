@@ -414,6 +414,13 @@ def _switches(text: str) -> tuple[tuple[int, int, str], ...]:
             entered = getattr(scope, "name", "") == "__enter__"
             left = last in off and not entered
             found.append((0 if left else 3, (last if left else off[-1]).lineno, name))
+        unknown = [
+            n
+            for n in switches
+            if not any(isinstance(a, ast.Constant) for a in getattr(n.value, "args", ()))
+        ]
+        if not off and unknown:  # with a value that only the run knows
+            found.append((4, unknown[0].lineno, name))
         named = {
             ast.unparse(t)
             for n in own

@@ -4220,3 +4220,172 @@ for a, b in features(batches()):
 """,
     name="a generator that yields inside",
 )
+case(
+    "graph-kept",
+    "total --question alive",
+    """
+net = nn.Linear(4, 1)
+opt = torch.optim.SGD(net.parameters(), lr=0.01)
+total = 0
+for i in range(10):
+    x = torch.randn(16, 4)
+    loss = net(x).pow(2).mean()
+    opt.zero_grad(); loss.backward(); opt.step()
+    total = total + loss  # here
+print(total / 10)
+""",
+    name="a sum that grows",
+)
+case(
+    "through-number",
+    None,
+    """
+policy = nn.Sequential(nn.Linear(3, 16), nn.Tanh(), nn.Linear(16, 2))
+opt = torch.optim.Adam(policy.parameters())
+log_probs, rewards = [], []
+for t in range(5):
+    dist = torch.distributions.Categorical(logits=policy(torch.randn(3)))
+    a = dist.sample()
+    log_probs.append(dist.log_prob(a).item())  # here
+    rewards.append(float(a))
+returns = torch.tensor(rewards).flip(0).cumsum(0).flip(0)
+loss = -(torch.tensor(log_probs) * returns).sum()
+loss.backward()
+""",
+    name="log probabilities in a list",
+)
+case(
+    "not-in-optimizer",
+    "",
+    """
+class Experts(nn.Module):
+    def __init__(self, n=3):
+        super().__init__()
+        self.gate = nn.Linear(4, n)
+        self.experts = [nn.Linear(4, 4) for _ in range(n)]  # here
+    def forward(self, x):
+        w = torch.softmax(self.gate(x), -1)
+        return sum(w[:, i:i + 1] * e(x) for i, e in enumerate(self.experts))
+net = Experts()
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+x = torch.randn(8, 4)
+for _ in range(3):
+    opt.zero_grad()
+    F.mse_loss(net(x), x).backward()
+    opt.step()
+""",
+    name="layers in a plain list",
+)
+case(
+    "graph-freed",
+    None,
+    """
+G, D = nn.Linear(2, 4), nn.Linear(4, 1)
+og, od = torch.optim.SGD(G.parameters(), lr=0.1), torch.optim.SGD(D.parameters(), lr=0.1)
+for _ in range(2):
+    fake = G(torch.randn(8, 2))
+    d_loss = F.softplus(D(fake)).mean() + F.softplus(-D(torch.randn(8, 4))).mean()  # here
+    od.zero_grad(); d_loss.backward(); od.step()
+    g_loss = F.softplus(-D(fake)).mean()
+    og.zero_grad(); g_loss.backward(); og.step()
+""",
+    name="several statements in a line",
+)
+case(
+    "shape-error",
+    None,
+    """
+class Tagger(nn.Module):
+    def __init__(self, vocab, dim, hidden):
+        super().__init__()
+        self.emb = nn.Embedding(vocab, dim)
+        self.lstm = nn.LSTM(hidden, hidden, batch_first=True)  # here
+        self.out = nn.Linear(hidden, 5)
+    def forward(self, t):
+        h, _ = self.lstm(self.emb(t))
+        return self.out(h)
+model = Tagger(50, 16, 32)
+model(torch.randint(0, 50, (2, 7)))
+""",
+    name="a recurrent layer in a module",
+)
+
+case(
+    "at-minimum",
+    "student.weight.grad",
+    """
+student = nn.Linear(6, 4)
+class Distiller:
+    def __init__(self, net):
+        self.net = net
+        self.reference = net  # here
+    def loss(self, x):
+        with torch.no_grad():
+            target = self.reference(x).softmax(-1)
+        return F.kl_div(self.net(x).log_softmax(-1), target, reduction="batchmean")
+d = Distiller(student)
+for _ in range(2):
+    student.zero_grad()
+    d.loss(torch.randn(10, 6)).backward()
+""",
+    name="a second name and a divergence",
+)
+case(
+    "hook",
+    "net[0].weight.grad",
+    """
+net = nn.Sequential(nn.Linear(5, 6), nn.ReLU(), nn.Linear(6, 1))
+class Clipper:
+    def __init__(self, limit):
+        self.limit = limit
+    def __call__(self, grad):
+        scale = self.limit / (grad.norm() + 1e-6)
+        return grad * min(0, scale)  # here
+for p in net.parameters():
+    p.register_hook(Clipper(1.0))
+F.mse_loss(net(torch.randn(8, 5)), torch.randn(8, 1)).backward()
+""",
+    name="an object as hook",
+)
+case(
+    "no-grad-block",
+    None,
+    """
+net = nn.Linear(3, 1)
+training = False
+torch.set_grad_enabled(training)  # here
+pred = net(torch.randn(4, 3))
+training = True
+loss = pred.pow(2).mean()
+loss.backward()
+""",
+    name="switched off by a variable",
+)
+case(
+    "exploded",
+    "fc.weight.grad",
+    """
+fc = nn.Linear(3, 1)
+counts = torch.randint(0, 5, (40, 1)).float()
+income = torch.rand(40, 3) * 40
+with torch.no_grad():
+    fc.weight.fill_(0.4)
+rate = torch.exp(fc(income))  # here
+nll = (rate - counts * fc(income)).mean()
+nll.backward()
+""",
+    name="exponential",
+)
+case(
+    "none",
+    "policy.weight.grad",
+    """
+policy = nn.Linear(3, 4)
+s = torch.randn(8, 3)
+dist = torch.distributions.Categorical(logits=policy(s))
+a = dist.sample()
+loss = -(dist.log_prob(a) * torch.randn(8)).mean()
+loss.backward()
+""",
+    name="a drawn action",
+)

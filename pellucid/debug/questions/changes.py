@@ -431,7 +431,7 @@ def hidden(module: Any) -> Iterator[tuple[Any, str, list[Tensor]]]:
             held = [value] if isinstance(value, Tensor) else items
             if not isinstance(held, (list, tuple)) and not isinstance(value, dict):
                 continue
-            layers = [x for x in held if isinstance(getattr(x, "_modules", None), dict)]
+            layers: list[Any] = [x for x in held if isinstance(getattr(x, "_modules", None), dict)]
             tensors = [x for x in held if isinstance(x, Tensor)]
             if layers or tensors:
                 yield part, name, [*tensors, *(p for layer in layers for p in layer.parameters())]

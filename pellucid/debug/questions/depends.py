@@ -87,7 +87,9 @@ def without_graph(x: Any, name: str, frame: FrameType | None) -> Explanation | N
     what = "a NumPy array" if isinstance(x, np.ndarray) else "a Python number"
     kind = "has no graph" if isinstance(x, Tensor) else f"is {what}"
     from_what = f"what it was computed from{f' ({shown})' if shown else ''}"
-    details = [{"leaf": n, "shape": None, "ways": 1, "steps": [], "gradient": None} for n in names]
+    details: list[dict[str, Any]] = [
+        {"leaf": n, "shape": None, "ways": 1, "steps": [], "gradient": None} for n in names
+    ]
     if step is None:
         return None
     found = cut(step, name, [step], f"{name} {kind}: {from_what}")

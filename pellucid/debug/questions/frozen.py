@@ -38,8 +38,9 @@ def _from(number: int, term: Term, notes: Watch) -> list[NotedStep] | None:
         way = notes.way(number, {term.number})
         if way is not None:
             return way
-    for step in reversed(notes.exits(number)) if term.site is not None else ():
-        if step.kind.startswith("through-n") and carried(step.site, [term.site]) is not None:
+    goals = [] if term.site is None else [term.site]
+    for step in reversed(notes.exits(number)):
+        if step.kind.startswith("through-n") and carried(step.site, goals) is not None:
             return [*(notes.way(number, set(step.inputs)) or []), step]
     return None
 

@@ -468,7 +468,9 @@ def assigned_in_class(kind: type, attribute: str) -> Line | None:
     return None
 
 
-_COPIES = "target teacher ema old ref frozen momentum copy copied prev best snapshot backup initial".split()
+_COPIES = (
+    "target teacher ema old ref reference frozen momentum copy copied prev previous best snapshot backup initial original slow"
+).split()
 
 
 def second_name(t: Tensor, named_so: bool = False) -> Line | None:

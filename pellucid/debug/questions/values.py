@@ -161,14 +161,8 @@ def _zero_gradient(t: Tensor, loss: Tensor | None, name: str, notes: Watch | Non
     agree = fault is not None and fault.cause in ("at-minimum", "cancels", "times-zero")
     alias = second_name(t) if agree else None
     if fault is not None and alias is not None:
-        return Explanation(
-            "at-minimum",
-            f"the gradient of {name} is zero because the loss compares a network with itself: this line gives it a second name, and "
-            "makes no copy",
-            "copy it: copy.deepcopy(network), then load_state_dict() whenever the copy is to follow",
-            alias,
-            [fault.detail, f"in the backward pass it became zero at {fault.line}"],
-        )
+        facts = [fault.detail, f"in the backward pass it became zero at {fault.line}"]
+        return _with_itself(name, "zero", alias, facts)
     if fault is not None and fault.cause == "cancels" and equals is not None:
         line = describe(equals)
         return Explanation(
@@ -188,6 +182,17 @@ def _zero_gradient(t: Tensor, loss: Tensor | None, name: str, notes: Watch | Non
         "unknown",
         f"the gradient of {name} is zero, and the reason can no longer be determined: the graph has been freed",
         "call pellucid.debug.watch() before backward() and run it again, or give explain(tensor, loss=loss) before the graph is freed",
+    )
+
+
+def _with_itself(name: str, small: str, alias: Line, facts: list[str]) -> Explanation:
+    return Explanation(
+        "at-minimum",
+        f"the gradient of {name} is {small} because the loss compares a network with itself: this line gives it a second name, and "
+        "makes no copy",
+        "copy it: copy.deepcopy(network), then load_state_dict() whenever the copy is to follow",
+        alias,
+        facts,
     )
 
 
@@ -225,6 +230,9 @@ def _tiny_gradient(t: Tensor, size: float, name: str, notes: Watch) -> Explanati
             describe(growth.smallest.site),
             path,
         )
+    alias = second_name(t, named_so=True)
+    if alias is not None:
+        return _with_itself(name, f"nearly zero ({size:.3g})", alias, path)
     if share > 0.5:
         says, fix = _ZERO_TEXT["saturation"]
         return Explanation(
