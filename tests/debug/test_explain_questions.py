@@ -252,8 +252,9 @@ def test_what_a_graph_saves_by_line():
 def test_what_cannot_be_asked():
     with pytest.raises(ValueError, match="question must be one of"):
         torch.explain(torch.ones(1), "colour")
-    with pytest.raises(TypeError, match="expected a tensor, got Linear"):
-        torch.explain(nn.Linear(1, 1), "alive")
+    with pytest.raises(TypeError, match="expected a tensor, got list"):
+        torch.explain([nn.Linear(1, 1)], "alive")
+    assert torch.explain(nn.Linear(1, 1), "alive").cause == "none"
     with pytest.raises(TypeError, match="got int"):
         torch.explain(3, "memory")
 
