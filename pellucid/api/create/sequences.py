@@ -58,7 +58,7 @@ def dtype_of(data: Any) -> dtypes.dtype:
     """The dtype that holds all numbers of nested sequences.
 
     Raises:
-        TypeError: text, or a list that contains itself. RuntimeError: something that is no number.
+        TypeError: text, or a list that contains itself. RuntimeError: something that is not a number.
     """
     if isinstance(data, Tensor):
         return data.dtype
