@@ -71,6 +71,44 @@ class Double(torch.autograd.Function):
     def backward(ctx, grad):
         return grad * 2
 """,
+    "Three": """\
+class Three(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        y, places = x * 3, x.argsort(-1, stable=True) if x.dim() else x.long()
+        ctx.mark_non_differentiable(places)
+        ctx.save_for_backward(x, y)
+        return y, places, x.sin()
+    @staticmethod
+    def backward(ctx, first, second, third):
+        x, y = ctx.saved_tensors
+        return first * 3 + third * x.cos() + 0 * y
+""",
+    "Lazy": """\
+class Lazy(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, y):
+        ctx.set_materialize_grads(False)
+        ctx.save_for_backward(x)
+        return x + 1, y.clone()
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx, first, second):
+        log.append((first is None, second is None))
+        return first, second
+""",
+    "Halves": """\
+class Halves(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.shape = x.shape
+        return x.flatten()[::2].clone(), x.flatten()[1::2].clone()
+    @staticmethod
+    def backward(ctx, even, odd):
+        whole = even.new_zeros(ctx.shape).flatten()
+        whole[::2], whole[1::2] = even, odd
+        return whole.view(ctx.shape)
+""",
     "pieces": """\
 def pieces(t, count):
     seen = 0
@@ -161,6 +199,9 @@ MODULES = [  # the constructor, and an input that fits
     ("nn.GRU(4, 3, bidirectional=True)", "torch.randn(2, 3, 4, generator=g)"),
     ("nn.LSTM(4, 3, num_layers=2, dropout=0.2)", "torch.randn(2, 3, 4, generator=g)"),
     ("nn.LSTMCell(4, 3)", "torch.randn(2, 4, generator=g)"),
+    ("nn.GRUCell(4, 4)", "torch.randn(2, 4, generator=g)"),
+    ("nn.RNNCell(4, 4, nonlinearity='relu')", "torch.randn(2, 4, generator=g)"),
+    ("nn.ParameterList([torch.ones(4), torch.zeros(4)])", None),
     ("nn.MultiheadAttention(4, 2, batch_first=True)", None),
     (
         "nn.TransformerEncoderLayer(4, 2, 8, dropout=0.1, batch_first=True)",
@@ -209,6 +250,8 @@ VIEWS = """
 torch.view_as_real({c}) | torch.view_as_complex({x}) | {c}.imag | {c}.real | {x}.detach() | {x}.data | {x}.view(torch.int32) | {x}.contiguous()
 {x}.view(torch.uint8) | {x}.positive() | {x}.to({x}.dtype) | {x}.ravel() | torch.atleast_2d({x})
 torch.broadcast_tensors({x}, {y})[1] | torch.hsplit({x}, 2)[0] | {x}.requires_grad_() | {x}.alias_copy() | {x}.swapdims(0, -1) | {x}.unsafe_chunk(2)[0]
+{x}.unflatten(-1, (2, -1)).transpose(-1, -2) | {x}.reshape(*{1}.shape[:-1], -1, 2).transpose(-1, -2).flatten(-2) | {x}[..., None].expand(*{1}.shape, 2) | {x}.squeeze(0).unsqueeze(-1) | {x}.view({1}.shape)[None][..., 0]
+{x}.movedim(0, -1).flatten(0) | {x}.as_strided({1}.shape, {1}.stride()) | {x}[1:][::2] | {x}.mT[1:].mT | {x}.unbind(0)[0].view(-1) | {x}.flatten().view({shape})[:1] | {x}.split([1, {1}.shape[0] - 1])[1][..., :2]
 """
 
 RESULTS = """
@@ -252,6 +295,16 @@ Square.apply({f}) | Step.apply({f}, {k}) | Pair.apply({f}, {f}) | Pair.apply({f}
 checkpoint(lambda t: {u}, {f}, use_reentrant=False) | checkpoint(lambda t: {u}, {r}, use_reentrant=True) | torch.func.grad(lambda t: ({u}).sum())({f}.detach()) | torch.func.vmap(lambda t: {u})({x}) | torch.func.jvp(lambda t: {u}, ({f}.detach(),), (torch.ones_like({1}).detach(),)) | {x}.conj() * 1 | {c}.mH.clone() | {c}.adjoint() + 0
 torch.func.vjp(lambda t: {u}, {f}.detach())[0] | torch.func.vmap(torch.func.grad(lambda t: ({u}).sum()))({f}.detach()) | torch.func.vmap(lambda s, t: s + {u}, in_dims=(0, None))({x}, {x}) | torch.func.jacrev(lambda t: {u})({f}.detach()) | torch.func.hessian(lambda t: ({u}).sum())({f}.detach())
 torch.func.vmap(lambda t: {u}, in_dims={d}, out_dims={d})({x}) | torch.func.grad_and_value(lambda t: ({u}).sum())({f}.detach()) | torch.autograd.functional.jacobian(lambda t: {u}, {f}) | torch.vmap(lambda t: t[{j}:])({x})
+torch.where({x} > 1, {x} * 2, torch.where({x} < {k}, -{x}, {s})) | torch.where({x} > {k}, {x}, {s}).where({b}, {y}) | torch.where({b})[0] | {x}.where({x} > {k}, {k}) | {x}.masked_fill({x}.isnan(), 0) | torch.full_like({f}, float("-inf")).where({x} > 0, {f}).softmax(-1)
+{x}.scatter_reduce({d}, {zeros}, {x}, "amax") | {x}.scatter_reduce({d}, {zeros}, {x}, "mean", include_self=False) | {x}.scatter_reduce({d}, {zeros}, {x}, "prod") | {x}.scatter_reduce({d}, {zeros}, {x}, "sum") | {x}.index_reduce({d}, {ids}, {x}, "amin")
+{x}.gather({d}, {x}.argsort(dim={d}, stable=True)) | {x}.gather({d}, {x}.argmax({d}, keepdim=True)) | {x}.sort(dim={d}, stable=True)[0].gather({d}, {x}.argsort(dim={d}, stable=True).argsort(dim={d}, stable=True)) | {x}[{x}[..., 0].argsort(stable=True)] | {x}.topk(1, {d})[0] * {x}
+F.cross_entropy({f}, {f}.argmax(1), weight=torch.arange(1.0, {1}.shape[1] + 1), ignore_index=1) | F.cross_entropy({f}, {f}.argmax(1), label_smoothing=0.1, reduction="none") | F.cross_entropy({f}, {f}.argmin(1), ignore_index=0, reduction="sum") | F.nll_loss({f}.log_softmax(1), {f}.argmax(1), weight=torch.arange(1.0, {1}.shape[1] + 1), reduction="none")
+F.binary_cross_entropy_with_logits({f}, ({f} > 0).to({1}.dtype), weight={1}.detach().abs(), pos_weight=torch.tensor(2.0)) | F.multi_margin_loss({f}, {f}.argmin(1)) | F.soft_margin_loss({f}, {f}.sign()) | F.poisson_nll_loss({f}, {f}.abs().detach()) | F.hinge_embedding_loss({f}, {f}.sign().detach(), reduction="sum")
+({c} * {c}.conj()).real | {c}.exp() | torch.view_as_real({c}).sum(-1) | torch.view_as_complex(torch.stack([{f}, {f}], -1)) | torch.fft.irfft(torch.fft.rfft({f})) | {c}.abs().square() | torch.fft.fft2({f}).real | {c}.sgn() | {c} / ({c}.abs() + 1) | {c}.real * {c}.imag | torch.complex({f}, {f}).sum({d})
+{x}.to(torch.float64, copy=True) | {x}.type(torch.float32) | {x}.to({y}) | copy.deepcopy({x}) | copy.copy({x}) * 1 | {x}.double().float() | ({x} > {k}).to({1}.dtype) * {x} | {x}.detach().clone().requires_grad_() | {x}.float().to({dt}) | torch.as_tensor({x}, dtype=torch.float64) | torch.nan_to_num({f} / {f}.detach().relu())
+Three.apply({f}) | Three.apply({f})[0] | sum(t.sum() for t in Three.apply({f}) if t.is_floating_point()) | Lazy.apply({f}, {f})[1] | Lazy.apply({f}, {f}) | Halves.apply({f}) | Halves.apply({f})[0] * {f} | F.linear({f}, {f}, {f}[..., 0]) | torch.func.grad(lambda t: F.mse_loss(t, {f}.detach()))({1}.detach())
+functools.reduce(torch.add, {x}.unbind(0)) | torch.stack([{x}[i] * i for i in range({1}.shape[0])]) | torch.cat([t.flatten() for t in {x}.split(1)]) | torch.stack({x}.unbind(-1), 0) | sum(t.square().sum() for t in {x}.chunk(2)) | {x}[:, None] - {x}[None] | {x}[torch.arange({1}.shape[0]), {x}.argmax(-1)] | torch.einsum("...i,...j->...ij", {f}, {f})
+torch.addmm({f}[:1], {1}, {1}.mT, beta=0.5, alpha={k}) | {f}.cumsum(0).flip(0).cumsum(0) | torch.linalg.norm({f}, dim={d}, keepdim=True) * {f} | {f} / {f}.norm(dim=-1, keepdim=True).clamp(min=1e-6) | ({f} - {f}.mean({d}, keepdim=True)) / ({f}.std({d}, keepdim=True) + 1e-5) | F.softmax({f}.masked_fill({f} < 0, -9.0), -1) @ {1}.mT
 """
 
 UNARY = """
@@ -276,6 +329,9 @@ torch.where({x} > 0, {x}, {y}, out={n}) | torch.clamp({x}, -1, 1, out={n}) | tor
 {n}.add_({1}) | {n}.add_({1}.mT) | {n}.mul_({1}.flip(0)) | {n}[1:] = {1}[:-1] | {n}[:-1] += {1}[1:] | {n}.copy_({1}.clone()) | {n}.view(-1)[1:].copy_({1}.view(-1)[:-1].clone()) | {n}.index_add_(0, {ids}, {1})
 nn.init.normal_({n}, generator=g) | nn.init.constant_({n}, {k}) | nn.init.zeros_({n}) | torch.nn.utils.clip_grad_norm_([{p}], 0.5) | {n}.map_({s}, lambda a, b: a + b)
 {n}.addmm_({x}.clone(), {y}.clone()) | {n}.baddbmm_({x}.clone(), {y}.clone()) | {n}.logical_not_() | {n}.floor_divide_(2) | {n}.remainder_(3) | {n}.nan_to_num_()
+{n}[1:][:, :2].mul_({k}) | {n}[..., 0][1:] = {k} | {n}[{n} > {k}] *= -1 | {n}[{x} > 0] = {x}[{x} > 0] | {n}[[0, -1]] = {n}[[-1, 0]] | {n}[torch.arange({1}.shape[0]), 0] += 1 | {n}.index_put_(({n} > {k}).nonzero(as_tuple=True), torch.tensor({k})) | {n}.scatter_reduce_({d}, {zeros}, {y}, "amax")
+{n}.view(-1).index_fill_(0, {ids}, {k}) | {n}.set_({x}.clone()) | {n}.data.copy_({y}) | {n}.swapaxes(0, -1)[0] = {k} | {n}[None][0].add_({k}) | {n}.split(1)[0].zero_() | for part in {n}.unbind(0):\\n    part.mul_(2) | for part in {n}.chunk(2):\\n    part.add_(1) | {n}[1:][1:].fill_({k}) | {n}.mT[0].copy_({n}.mT[-1]) | {n}[:1] += {n}[1:2]
+with torch.no_grad():\\n    {n}[{ix}] = {k} | with torch.no_grad():\\n    {n}.copy_({y}) | with torch.no_grad():\\n    {n}.view(-1)[:1].mul_({k}) | {n}.scatter_({d}, {zeros}, {y}) | {n}.scatter_({d}, {zeros}, {y}, reduce="multiply") | {n}.index_reduce_({d}, {ids}, {x}, "mean") | {n}.where({n} > 0, {k}).mul_({k}) | {n}[..., ::2] -= {n}[..., 1:2] | torch.where({x} > {k}, {x}, {y}, out={n})
 """
 
 GRADIENTS = """
@@ -283,6 +339,8 @@ GRADIENTS = """
 {r}.register_hook(lambda grad: grad * 2) | {r}.register_hook(lambda grad: log.append(grad.sum().item())) | {r}.retain_grad() | {p}.register_post_accumulate_grad_hook(lambda q: q.grad.mul_(0.5) and None)
 {p}.grad = None | {p}.grad.zero_() | {p}.grad.mul_({k}) | {p}.grad = torch.ones_like({p}) | {L}.backward(inputs=[{p}]) | {L}.backward(create_graph=True) | torch.autograd.backward([{L}, {L}])
 with torch.no_grad():\\n    {p} -= 0.1 * {p}.grad | with torch.no_grad():\\n    {p}.add_({p}.grad, alpha=-0.1) | {p}.data -= 0.1 * {p}.grad | with torch.no_grad():\\n    {p}.mul_({k}) | {p}.requires_grad_({bool})
+{r}.register_hook(lambda grad: grad.clamp(-0.5, 0.5)) | {r}.register_hook(lambda grad: grad.clone().fill_(0.5)) | {r}.register_hook(lambda grad: torch.zeros_like(grad)) | for _ in range(2):\\n    {L}.backward(retain_graph=True) | torch.autograd.grad({L}, {p}, create_graph=True)[0].square().sum().backward() | {p}.grad = {p}.grad * 2 if {p}.grad is not None else None
+torch.nn.utils.clip_grad_value_([{p}], 0.1) | {r}.register_hook(lambda grad: grad.t() if grad.dim() == 2 and grad.shape[0] == grad.shape[1] else None) | {r}.grad_fn.register_hook(lambda inputs, outputs: log.append(len(inputs))) | {r}.grad_fn.register_prehook(lambda outputs: tuple(t * 2 for t in outputs if t is not None)) | {p}.grad.add_({p}.detach())
 """
 
 GRADIENT_RESULTS = """
@@ -318,12 +376,16 @@ MODULE_USES = """
 {v} = sum(p.sum() for p in {m}.parameters()) | {m}.zero_grad() | {m}.requires_grad_({bool}) | {v} = torch.func.functional_call({m}, dict({m}.named_parameters()), ({mx},)) | {v} = copy.deepcopy({m})({mx})
 {m}.load_state_dict({m}.state_dict()) | {v} = checkpoint({m}, {mx}, use_reentrant=False) | {v} = {m}({mx})[0] | with torch.no_grad():\\n    {v} = {m}({mx}) | {v} = {m}({mx}, {mx}) | {v} = {m}({mx}, {mx}, {mx})
 {v} = {m}[0]({f}) | {m}.weight.data.mul_(0.9) | {v} = torch.func.vmap({m})({mx}) | {v} = {m}.training | {v} = [p.grad for p in {m}.parameters()] | {v} = {m}.running_mean + 1 | {v} = {m}.state_dict() | {m}.weight.grad = None
+{m}.load_state_dict(copy.deepcopy({m}.state_dict())) | {m}.register_buffer("seen", torch.ones(4)) | {v} = copy.deepcopy({m})\\n{v}.load_state_dict({m}.state_dict()) | {v} = nn.utils.parameters_to_vector({m}.parameters()) | nn.utils.vector_to_parameters(nn.utils.parameters_to_vector({m}.parameters()).detach() * 0.5, {m}.parameters()) | {m}.seen = {m}.seen * 2
+with torch.no_grad():\\n    for q in {m}.parameters():\\n        q.mul_(0.9) | {v} = torch.func.functional_call({m}, {{key: held * 2 for key, held in {m}.named_parameters()}}, ({mx},)) | for q in {m}.parameters():\\n    q.grad = torch.ones_like(q) | {v} = [held.clone() for held in {m}.state_dict().values()] | {m}.apply(lambda mod: mod.train(False)) | {m}.to(torch.float64).to(torch.float32)
+{v} = {m}({mx}).square().mean()\\n{v}.backward() | {v} = torch.autograd.grad({m}({mx}).sum(), list({m}.parameters()), allow_unused=True) | {v} = {m}({mx}.detach().clone()) | {m}.num_batches_tracked.zero_() | {m}.reset_running_stats() | {v} = sum({m}({mx}).sum() for _ in range(2)) | {m}.bias.data = {m}.bias.data.clone() | {m}.weight.requires_grad_(False)
 """
 
 OPTIMIZER_USES = """
 {o}.zero_grad() | {o}.step() | {o}.step() | {o}.zero_grad(set_to_none=False) | {o}.param_groups[0]["lr"] *= 0.5 | {v} = {o}.param_groups[0]["lr"] | {o}.load_state_dict({o}.state_dict())
 {o}.zero_grad()\\n{L}.backward()\\n{o}.step() | {o}.zero_grad()\\n{L}.backward()\\n{o}.step() | {L}.backward()\\n{o}.step()\\n{o}.zero_grad() | {o}.step(lambda: {L}) | {sch}.step() | {v} = {sch}.get_last_lr()
 {o}.zero_grad()\\n{v} = {m}({mx})\\n{L}.backward()\\n{o}.step()\\n{sch}.step() | {o}.zero_grad()\\n{v} = {m}({mx})\\n{L}.backward()\\n{o}.step() | {o}.zero_grad()\\n{L}.backward()\\ntorch.nn.utils.clip_grad_norm_([{p}, {p}], 1.0)\\n{o}.step()
+{o}.param_groups[0]["weight_decay"] = 0.1 | for group in {o}.param_groups:\\n    group["lr"] *= 0.9 | {o}.state.clear() | {o}.param_groups[0]["maximize"] = True | {v} = len({o}.state) | for _ in range(2):\\n    ({L} / 2).backward()\\n{o}.step()\\n{o}.zero_grad() | {v} = [q.grad is None for q in {o}.param_groups[0]["params"]] | {v} = copy.deepcopy({o}.state_dict())\\n{o}.load_state_dict({v})
 """
 
 BETWEEN = """
@@ -336,6 +398,8 @@ BETWEEN = """
 {p} = {p} | {p} = {p}.detach().requires_grad_() | state["mean"] = {p}.detach() | state["mean"] = {p} | {p}.data = {p}.data.clone() | {p}.data = {p}.detach() | {p}.grad = {p}.detach() | {m}.weight = {m}.weight | {p}.data = {p}.data.mT.contiguous().mT
 twice = lambda t: t * 3 | twice = lambda t: t + {p} | {o}.register_step_post_hook(lambda *given: log.append("step")) | {o}.register_step_pre_hook(lambda *given: None)
 {m}.register_forward_hook(lambda mod, args, out: log.append(mod.training)) | handle = {m}.register_forward_pre_hook(lambda mod, args: tuple(t * 2 if torch.is_tensor(t) and t.is_floating_point() else t for t in args)) | handle.remove()
+{o}.param_groups[0]["weight_decay"] = 0.05 | {o}.add_param_group({{"params": [{p}.detach().clone().requires_grad_()], "lr": 0.5}}) | {m}.register_buffer("seen", torch.full((4,), 2.0)) | {m} = copy.deepcopy({m}).train({bool}) | {m}.load_state_dict(copy.deepcopy({m}.state_dict())) | {p}.register_hook(lambda grad: grad.clamp(max=0.1)) | {m}.float()
+with torch.no_grad():\\n    {p}[:1] = 0 | with torch.no_grad():\\n    {p}.copy_({p} * 0.5) | {m}.weight.data = {m}.weight.data.double().float() | {m}.register_forward_hook(lambda mod, args, out: (out[0] * 0.5, *out[1:]) if isinstance(out, tuple) else out * 0.5) | {m}.register_full_backward_pre_hook(lambda mod, grads: tuple(t * 2 for t in grads if t is not None))
 """
 
 USES = """

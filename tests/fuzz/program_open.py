@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 from unittest import mock
 
+import numpy as np
 import program_runs as runs
 
 # reason: the kinds of differences that it explains, as they begin
@@ -65,6 +66,17 @@ REASONS = {
     "kron() multiplies in PyTorch what no write counter watches": (
         "refused RuntimeError one of the variables needed",
     ),
+    "masked_scatter_() of a tensor by itself reads in PyTorch what it has overwritten": (
+        "value",
+        "number",
+        "gradient value",
+        "accepted",
+        "refused",
+    ),
+    "PyTorch counts the writes to what detach() gives of a tensor of inference mode": (
+        "refused RuntimeError Inplace update",
+        "refused RuntimeError Inference tensors do not",
+    ),
     "one label in a list for one row of scores is refused late in PyTorch": (
         "accepted RuntimeError size mismatch got input target",
         "accepted RuntimeError output with shape",
@@ -84,6 +96,8 @@ REASONS = {
     SAMPLES,
     DATA,
     KRON,
+    ITSELF,
+    COUNTED,
     LABEL,
 ) = REASONS
 RAISED = (HALF, OUTSIDE)  # met where the function raises
@@ -191,6 +205,16 @@ def _watches() -> Iterator[tuple[Any, str, Callable[..., str | None]]]:
         return None if alike else DATA
 
     yield tensor.Tensor, "data", given
+
+    def counted(x: Any, *more: Any) -> str | None:
+        return COUNTED if x.is_inference() else None
+
+    yield tensor.Tensor, "detach", counted
+
+    def itself(x: Any, mask: Any, source: Any) -> str | None:
+        return ITSELF if np.may_share_memory(x._array, source._array) else None
+
+    yield tensor.Tensor, "masked_scatter_", itself
     yield importlib.import_module("pellucid"), "kron", lambda *args, **named: KRON
     for name in ("cross_entropy", "nll_loss"):
         yield (

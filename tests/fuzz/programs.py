@@ -122,6 +122,12 @@ KNOWN: dict[str, str] = {  # PyTorch refuses, and here there is a result
     "eager error class RuntimeError Function ComplexBackward": "PyTorch holds a gradient to the shape that data had before",
     "eager accepted IndexError select index out of range": ("vmap of no samples gives no samples"),
     "eager accepted RuntimeError view_as_real": "conjugation is never lazy",
+    **{
+        f"eager accepted RuntimeError The function '{name}": "what PyTorch refuses to differentiate is differentiated here"
+        for name in ("soft_margin_loss", "binary_cross_entropy", "multi_margin_loss")
+    },
+    "eager error text Batching rule not implemented": "PyTorch cannot batch it",
+    "compiled error text one of the variables": "a program counts the writes of all of its calls, and calls results by other names",
     "eager refused RuntimeError unsupported operation some elements": "PyTorch computes with what is half overwritten",
     **{f"eager open {why}": why for why in circumstances.REASONS},
 }

@@ -726,3 +726,23 @@ def test_linear_refuses_bools_as_products_do():
         with pytest.raises(NotImplementedError, match="addmm_impl_cpu_"):
             torch.compile(F.linear)(*args)
     assert F.linear(a[:0], a).shape == (0, 1)
+
+
+def test_weights_of_classes_that_no_gradient_reaches_are_refused():
+    weight, labels = torch.ones(4, requires_grad=True), torch.tensor([0, 1, 2])
+    text = "The function '{}' is not differentiable with respect to argument 'weight'"
+    x = torch.zeros(3, 4)
+    for call in (F.nll_loss, F.cross_entropy, torch.compile(F.cross_entropy)):
+        with pytest.raises(RuntimeError, match=text.format("nll_loss_forward")):
+            call(x, labels, weight)
+        with torch.no_grad():
+            call(x, labels, weight)
+        call(x, labels, weight.detach())
+    with pytest.raises(RuntimeError, match=text.format("nll_loss2d_forward")):
+        F.nll_loss(x[..., None], labels[:, None], weight)
+    F.cross_entropy(x, torch.ones(3, 4), weight).backward()  # of probabilities there is one
+    assert weight.grad is not None
+    counts = torch.bincount(labels, weights=weight[:3])
+    assert counts.requires_grad
+    with pytest.raises(RuntimeError, match="derivative for aten::bincount is not implemented"):
+        (counts.sum() + weight.sum()).backward()

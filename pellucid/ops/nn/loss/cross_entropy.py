@@ -222,6 +222,13 @@ def nll_loss(
         require_tensor(input, "nll_loss_nd")._array,
         require_tensor(target, "nll_loss_nd", "target", 2)._array,
     )
+    if weight is not None and weight._rg and local.grad:
+        kernel = "nll_loss_forward" if x.ndim < 3 else "nll_loss2d_forward"
+        raise OperationError(
+            f"The function '{kernel}' is not differentiable with respect to argument 'weight'. "
+            "This input cannot have requires_grad True.",
+            hint="weight.detach() is a constant; to learn weights, multiply the losses of reduction='none'",
+        )
     _check_classes(x, t, weight, ignore_index)
     dim = 1 if x.ndim > 1 else 0
     classes = x.shape[dim]
