@@ -44,8 +44,9 @@ class _ThreadModes(threading.local):
     # `blocks`: this thread's share of `state.slow` due to inference mode; `function_off` and
     # `function_all_off`: the depth of blocks in which `__torch_function__` of types, or of types
     # and modes, is switched off; `transforms`: the number of active function transforms
-    # (`func.grad`), which may differentiate any number of times
-    blocks = function_off = function_all_off = transforms = 0
+    # (`func.grad`), which may differentiate any number of times, and whether inference mode is
+    # around them, so that graphs are their own
+    blocks = function_off = function_all_off = transforms = beyond_inference = 0
 
     def __init__(self) -> None:
         # PyTorch computes inf and nan without warnings, so NumPy's are off in each thread that

@@ -49,7 +49,7 @@ class InferenceVersion(VersionCounter):
 
     @property
     def count(self) -> int:  # type: ignore[override]
-        if local.inference:
+        if local.inference or local.beyond_inference:
             return 0
         raise GraphError(
             "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in computation "

@@ -179,9 +179,13 @@ def _past_inference(function: Callable[..., Any]) -> Callable[..., Any]:
     def call(*args: Any, **kwargs: Any) -> Any:
         if not local.inference:
             return function(*args, **kwargs)
-        with inference_mode(False), no_grad():
-            args, kwargs = tree_map(_normal, (args, kwargs))
-            return function(*args, **kwargs)
+        before, local.beyond_inference = local.beyond_inference, 1
+        try:
+            with inference_mode(False), no_grad():
+                args, kwargs = tree_map(_normal, (args, kwargs))
+                return function(*args, **kwargs)
+        finally:
+            local.beyond_inference = before
 
     return call
 

@@ -746,3 +746,28 @@ def test_weights_of_classes_that_no_gradient_reaches_are_refused():
     assert counts.requires_grad
     with pytest.raises(RuntimeError, match="derivative for aten::bincount is not implemented"):
         (counts.sum() + weight.sum()).backward()
+
+
+def test_transforms_in_inference_mode_keep_what_was_made_there():
+    x = torch.tensor([1.0, 2.0])
+    with torch.inference_mode():
+        c = x * 2
+        assert torch.func.grad(lambda t: (t * c).sum())(x).tolist() == [2.0, 4.0]
+        assert torch.func.jacrev(lambda t: t * c)(x).tolist() == [[2.0, 0.0], [0.0, 4.0]]
+        assert torch.func.vjp(lambda t: t * c, x)[1](x)[0].tolist() == [2.0, 8.0]
+    w = torch.ones(2, requires_grad=True)
+    with pytest.raises(RuntimeError, match="cannot be saved for backward"):
+        torch.func.grad(lambda t: (t * c * w).sum())(x)
+
+
+def test_a_vector_of_weights_has_no_bias_where_pytorch_multiplies_matrices():
+    weight, bias = torch.ones(3), torch.ones(1)
+    for x in (torch.ones(3), torch.ones(2, 3), torch.ones(2, 2, 3)):
+        with pytest.raises(RuntimeError, match="mat2 must be a matrix, got 1-D tensor"):
+            F.linear(x, weight, bias)
+        assert F.linear(x, weight).flatten()[0] == 3
+    with pytest.raises(RuntimeError, match="mat2 must be a matrix"):
+        F.linear(torch.ones(2, 3), weight, torch.tensor(1.0))
+    x = torch.ones(2, 2, 3)
+    assert F.linear(x, weight, torch.tensor(1.0)).tolist() == [[4.0, 4.0], [4.0, 4.0]]
+    assert F.linear(x.transpose(0, 1), weight, bias).tolist() == [[4.0, 4.0], [4.0, 4.0]]

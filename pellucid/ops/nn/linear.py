@@ -327,6 +327,8 @@ def _unusual(input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
     added, bias_shape = bias, None if bias is None else bias._array.shape
     if bias is not None and w.ndim == 2:  # dtypes are compared before shapes
         input, weight, bias = _of_one_dtype(input, weight, bias)
+    if bias is not None and w.ndim == 1 and _by_addmm(input, bias):
+        raise ShapeError("mat2 must be a matrix, got 1-D tensor", op="linear")
     try:
         shapes.linear_shape(input._array.shape, weight._array.shape, bias_shape)
     except RuntimeError as error:
@@ -348,6 +350,12 @@ def _unusual(input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
     if bias is not None and Batched in (type(input), type(weight), type(bias)):
         return out + added  # which autocast leaves as it is
     return out if bias is None else out + bias
+
+
+def _by_addmm(input: Tensor, bias: Tensor) -> bool:
+    """Whether PyTorch adds the bias within a product of matrices."""
+    row = bias.ndim == 1 or bias.ndim == 2 and bias.shape[0] == 1
+    return input.ndim == 2 or row and (input.ndim == 1 or input.is_contiguous())
 
 
 def _hint(x: tuple[int, ...], weight: tuple[int, ...]) -> str | None:

@@ -351,8 +351,9 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
         raise ShapeError("weights should be 1-d and have the same length as input")
     kind: Any = np.float32 if w.dtype == np.float32 else np.float64
     kind = kind if x.size else np.int64
-    made = make_tensor(np.bincount(x, w, minlength).astype(kind))
-    return underivable(made, (weights,), "aten::bincount")
+    counts = make_tensor(np.bincount(x, w, minlength).astype(kind))
+    made: Tensor = underivable(counts, (weights,), "aten::bincount")
+    return made
 
 
 @public(
