@@ -188,6 +188,8 @@ def document(rows: Sequence[tuple[str, int, list[str]]]) -> str:
         "A name that exists may still refuse some arguments; its error then says which.",
         "The calls of PyTorch's overloads whose result or refusal differs are listed in `tests/oracle/overloads.json`, each with its reason.",
         "`complex32`, `float4_e2m1fn_x2` and integers of under eight bits have names only: their tensors are refused.",
+        "A graph keeps the values that it was recorded with: after `x.data = y`, backward of what was recorded before",
+        "uses the old values of `x`, and a gradient has its new dtype.",
         "`pellucid compat train.py` lists what a script uses of these names.",
         "",
         "| namespace | names in PyTorch | here | missing |",

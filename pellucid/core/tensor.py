@@ -9,9 +9,9 @@ import numpy as np
 
 from ..arrays.meta import MetaArray
 from ..dtypes import BY_NUMPY, Size, device, dtype
-from ..errors import DtypeError, GraphError, type_name, warn
+from ..errors import DtypeError, GraphError, warn
 from . import observe
-from .display.assigned import TensorMeta, check_grad, checked_flag
+from .display.assigned import TensorMeta, check_data, check_grad, checked_flag
 from .display.outdated import follow, outdate_all
 from .modes import local, state
 
@@ -220,12 +220,7 @@ class Tensor(metaclass=TensorMeta):
 
     @data.setter
     def data(self, value: Tensor) -> None:
-        if not isinstance(value, Tensor):
-            raise TypeError(f"Variable data has to be a tensor, but got {type_name(value)}")
-        if self._rg and value._array.dtype.kind not in "fcV":
-            raise RuntimeError(
-                "data set to a tensor that requires gradients must be floating point or complex dtype"
-            )
+        check_data(self, value, Tensor)
         self._array = value._array
 
     def extra(self) -> dict[str, Any]:

@@ -22,9 +22,9 @@ from typing import Any
 import numpy as np
 from ..arrays.meta import MetaArray
 from ..dtypes import BY_NUMPY, Size, device, dtype
-from ..errors import DtypeError, GraphError, type_name, warn
+from ..errors import DtypeError, GraphError, warn
 from . import observe
-from .display.assigned import TensorMeta, check_grad, checked_flag
+from .display.assigned import TensorMeta, check_data, check_grad, checked_flag
 from .display.outdated import follow, outdate_all
 from .modes import local, state
 _new: _Any

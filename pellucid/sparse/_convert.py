@@ -761,7 +761,7 @@ def part_copy(name: str) -> Any:
     return with_out(copied, "same", f"torch.{name}")
 
 
-SparseTensor.data = property(detach)  # type: ignore[assignment]
+SparseTensor.data = property(detach, vars(Tensor)["data"].fset)  # type: ignore[assignment]
 
 
 @method()

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from types import FrameType, FunctionType
 from typing import Any
 
+from numpy import ndarray
+
 from ...arrays.meta import MetaArray
 from ...errors import type_name
 
@@ -93,6 +95,23 @@ class ReplacedProperty(ReplacedMethod):
     def __delete__(self, instance: Any) -> None:
         found: Any = self.own if _inside(sys._getframe(1)) else self.others
         found.__delete__(instance)
+
+
+def check_data(tensor: Any, data: Any, tensors: Any) -> None:
+    """Raise PyTorch's error if a tensor cannot take over another's memory: one that is kept in
+    another way.
+    """
+    if not isinstance(data, tensors):
+        raise TypeError(f"Variable data has to be a tensor, but got {type_name(data)}")
+    alike = type(tensor._array) is ndarray is type(data._array)
+    if not alike and (tensor.layout != data.layout or tensor.is_meta != data.is_meta):
+        raise RuntimeError(
+            "Attempted to call `variable.set_data(tensor)`, but `variable` and `tensor` have incompatible tensor type."
+        )
+    if tensor._rg and data._array.dtype.kind not in "fcV":
+        raise RuntimeError(
+            "data set to a tensor that requires gradients must be floating point or complex dtype"
+        )
 
 
 def check_grad(tensor: Any, grad: Any, tensors: Any) -> None:
