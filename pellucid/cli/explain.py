@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import ast
 import builtins
+import difflib
 import json
 import re
 import sys
@@ -472,7 +473,11 @@ def _about_expression(finished: _Finished, options: Any) -> Explanation:
             return _cannot(
                 f"{name} cannot be explained: {error.args[0]}",
                 (facts and facts.hint)
-                or "ask for a tensor, a module, an optimizer or an exception",
+                or (
+                    f"ask for one of its items, such as {name}[0]"
+                    if isinstance(value, (list, tuple)) and value
+                    else "ask for a tensor, a module, an optimizer or an exception"
+                ),
             )
         if found.cause == "non-leaf" and finished.error is not None:
             ended = about_error(finished.error, _notes())
@@ -481,7 +486,14 @@ def _about_expression(finished: _Finished, options: Any) -> Explanation:
         if found.file is None and question == "gradient":
             found.file, found.line = _assigned(finished, asked)
         return found
-    fix = "ask for a variable of the script; --in FUNCTION looks at a function's, --frame N at those of a failed call"
+    fix = (
+        "ask for a variable of the script. --in FUNCTION evaluates the expression with the variables of a function, "
+        "--frame N with those of a call that failed"
+    )
+    known = [name for variables, own in scopes for name in (*variables, *own)]
+    close = difflib.get_close_matches(getattr(failed, "name", None) or "", known, 1)
+    if isinstance(failed, NameError) and close:
+        fix = f"did you mean {close[0]}? Otherwise {fix}"
     return _cannot(f"{shown} cannot be evaluated: {type(failed).__name__}: {failed}", fix)
 
 
@@ -498,7 +510,7 @@ def _about_list(name: str, tensors: Sequence[Tensor]) -> Explanation:
     ]
     return Explanation(
         first.cause,
-        f"{len(trouble)} of {len(found)} have no usable gradient. {first.text}",
+        f"{len(trouble)} of {len(found)} have no usable gradient: {first.text}",
         first.fix,
         first.where,
         evidence,
@@ -671,7 +683,9 @@ def _health(finished: _Finished, options: Any) -> Explanation:
             f"{', '.join(name for name, _ in found)}: nothing is wrong with the gradients"
             if options.question != "memory"
             else found[0][1].text,
-            "",
+            "`pellucid check` looks for mistakes that do not show in the gradients"
+            if options.question != "memory"
+            else "",
             None,
             evidence,
         )

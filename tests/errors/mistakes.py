@@ -284,6 +284,12 @@ def cat_mismatch(lib):
 
 
 @mistake
+def cat_of_patches_without_a_transpose(lib):
+    patches = lib.nn.Conv2d(3, 64, 8, stride=8)(lib.ones(2, 3, 32, 32)).flatten(2)
+    return lib.torch.cat([lib.ones(2, 1, 64), patches], dim=1)
+
+
+@mistake
 def cat_dims(lib):
     return lib.torch.cat([lib.ones(2, 3), lib.ones(3)])
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from itertools import permutations
+from itertools import combinations, permutations
 from math import prod
 from typing import Any
 
@@ -481,6 +481,14 @@ def _cat(case: Case) -> str | None:
     case.mark(*(k - len(first) for k in different))
     if len(different) == 1 and first[dim] == other[dim]:
         return f"they differ in dimension {different[0]} only: join them there, torch.cat(tensors, dim={different[0]})"
+    swaps = []
+    for pair in combinations(range(len(other)), 2):
+        order = list(other)
+        order[pair[0]], order[pair[1]] = order[pair[1]], order[pair[0]]
+        if all(order[k] == first[k] for k in range(len(first)) if k != dim):
+            swaps.append(pair)
+    if len(swaps) == 1:
+        return f"tensor number {position} fits with two dimensions exchanged: use x.transpose{swaps[0]}"
     return "pad or cut them to the same sizes first (for sequences: nn.utils.rnn.pad_sequence)"
 
 

@@ -95,10 +95,10 @@ def _ours(error: BaseException, known: Facts, notes: Watch | None) -> Explanatio
             if found is not None:
                 facts.append(f"the backward call that failed: {where}")
                 where, name = found
-                text += f"; {name or 'what was computed before that call'} was used here again"
-                fix = f"cut it from the earlier graph: {name or 'the value'}.detach(), where it is carried over or shown to another network"
+                text += f"; this line uses {name or 'a value'} from before that call again"
+                fix = f"cut it from the earlier graph before it is used again: {_detached(name, error)}"
                 if where.text.startswith("@"):
-                    fix = "compute it anew in every step: leave out the cache for what depends on trained parameters"
+                    fix = "compute it again in every step: do not cache what depends on trained parameters"
                 return Explanation(cause, text, fix, where, facts)
         if cause == "nonscalar":
             text = f"{sentence}: backward was called on {known.found or 'a tensor of more than one element'}"
@@ -127,6 +127,17 @@ def _brought(
     if root is None or notes is None:
         return None
     return carried_over(root, where, _frames(error), notes)
+
+
+def _detached(name: str, error: BaseException) -> str:
+    """What detaches the value of a name, also where that is the pair of states of an LSTM."""
+    for link in user_frames(error) if name else ():
+        value = look_up(ast.parse(name, mode="eval").body, link.tb_frame)
+        if isinstance(value, (tuple, list)):
+            return f"{name} = tuple(s.detach() for s in {name})"
+        if value is not None:
+            break
+    return f"{name or 'the value'}.detach()"
 
 
 def _general_fix(known: Facts) -> str:
@@ -213,7 +224,7 @@ def _undifferentiable(error: BaseException, notes: Watch | None) -> Explanation 
             t = next((t for t in names["inputs"] if not t._rg), None)
             if t is not None:
                 found = no_gradient(t, None, f"what {raised_at(error)} asks for", notes)
-                found.fix = "call requires_grad_() on it before it is used"
+                found.fix = "call requires_grad_() on it before you use it"
                 return found
     return None
 

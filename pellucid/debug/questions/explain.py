@@ -95,13 +95,14 @@ def explain(
         if function is None and options == {}:  # of a module whose backend is "eager"
             return Explanation(
                 "not-compiled",
-                f"{written or 'the module'} runs operation by operation: its backend compiles nothing",
+                f"{written or 'the module'} runs eagerly, because its backend compiles nothing",
                 'leave out backend="eager" or "aot_eager" of torch.compile',
             )
         if function is None:
             raise ArgumentTypeError(
                 f"explain(): expected what torch.compile returned, got {type(x).__name__}",
-                hint='with backend="eager" torch.compile returns a function as it was, and nothing is compiled',
+                hint="ask about the function or module that torch.compile returned. "
+                'With backend="eager" it returns a function unchanged, and nothing is compiled',
             )
         return about_compiled(function, written or "the function", current())
     if isinstance(x, Tensor):
@@ -171,8 +172,8 @@ def _about_parameters(named: Iterable[tuple[str, Tensor]], loss: Tensor | None) 
         f"{name}: {e.cause}" + (f" ({e.file}:{e.line})" if e.file else "") for name, e in trouble
     ]
     more = "" if len(causes) == 1 else f" The reasons differ. The first: {first.text}"
-    text = f"{len(trouble)} of {len(found)} parameters have no usable gradient." + (
-        more or f" {first.text}"
+    text = f"{len(trouble)} of {len(found)} parameters have no usable gradient" + (
+        f".{more}" if more else f": {first.text}"
     )
     details = [
         {"name": name, "cause": e.cause, "file": e.file, "line": e.line} for name, e in trouble

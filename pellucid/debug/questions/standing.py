@@ -34,12 +34,12 @@ def stands_still(optimizer: Any, name: str, notes: Watch | None) -> Explanation 
             return Explanation(
                 "no-step",
                 f"the parameters of {name} have gradients, but {name}.step() was never called: this condition was never true",
-                "make it true often enough, and step once more after the loop",
+                "change the condition so that it becomes true, and call step() once more after the loop for the last batches",
                 missed,
             )
         return Explanation(
             "no-step",
-            f"the parameters of {name} have gradients, but {name}.step() was never called: they stand still",
+            f"the parameters of {name} have gradients, but {name}.step() was never called, so they do not change",
             f"call {name}.step() after backward()",
             where,
         )
@@ -48,8 +48,8 @@ def stands_still(optimizer: Any, name: str, notes: Watch | None) -> Explanation 
     where, who = _rate_from(optimizer, files, notes)
     return Explanation(
         "rate-zero",
-        f"the gradients are fine, but the learning rate of {name} was zero in {idle} of {steps} steps: the parameters stand still",
-        f"{who} gives this rate: look at its factor, its number of steps, and divisions of whole numbers",
+        f"the gradients are fine, but the learning rate of {name} was zero in {idle} of {steps} steps, so the parameters do not change",
+        f"check {who}: a factor of zero, a wrong number of steps or an integer division (`//`) makes the rate zero",
         where,
     )
 
@@ -74,8 +74,8 @@ def not_held(
     where = next((w for o in optimizers if (w := _call_of(type(o).__name__, files))), None)
     return Explanation(
         "not-in-optimizer",
-        f"{len(loose)} of {len(own)} parameters of {name} get gradients, and no optimizer has them: {loose[0][0]} stands still",
-        "give the optimizer all parameters, and make it after the last layer was added or replaced",
+        f"{len(loose)} of {len(own)} parameters of {name} get gradients, but no optimizer updates them: {loose[0][0]} does not change",
+        "give the optimizer all parameters, and create it after the last layer was added or replaced",
         where,
         [n for n, _ in loose[:8]],
     )
@@ -216,7 +216,7 @@ def about_compiled(function: Any, name: str, notes: Watch | None) -> Explanation
     if notes is not None and notes.active and len(traces) < 2:
         return Explanation(
             "not-compiled",
-            f"{name} runs operation by operation while these are recorded, so nothing was compiled",
+            f"{name} runs eagerly while operations are recorded, so nothing was compiled",
             "ask with --question compiled, or without debug.watch()",
         )
     module = getattr(function.function, "__self__", None)
@@ -232,8 +232,8 @@ def about_compiled(function: Any, name: str, notes: Watch | None) -> Explanation
         word = name.rpartition(".")[2] if code is None or module is not None else code.co_name
         where = None if code is None else _call_of(word, [code.co_filename])
         reason = again[-1].partition("because ")[2]
-        text = f"{name} was compiled {len(again)} times: the last time because {reason}"
-        fix = "give numbers that change as tensors (torch.tensor(x)), keep shapes and modes the same from call to call, or dynamic=True"
+        text = f"{name} was compiled {len(again)} times, the last time because {reason}"
+        fix = "pass numbers that change as tensors (torch.tensor(x)), keep shapes and modes the same from call to call, or use dynamic=True"
         return Explanation("retraced", text, fix, where, evidence)
     refused = [entry for entry in function.history if entry.startswith(("is compiled ", "runs "))]
     why = refused[0].partition(": ")[2] if refused else ""
@@ -242,11 +242,13 @@ def about_compiled(function: Any, name: str, notes: Watch | None) -> Explanation
         if where is None and code is not None:
             where = line_of(code.co_filename, min(breaks.lines, default=code.co_firstlineno), "")
         text = f"{name} is compiled in parts: some lines stay in Python" + (why and f": {why}")
-        fix = "move what must run in Python, such as reading or printing a value, behind the call"
+        fix = (
+            "move code that must run in Python, such as reading or printing a value, after the call"
+        )
         return Explanation("graph-break", text, fix, where, evidence)
     if not function.versions and refused:
         where = None if code is None else line_of(code.co_filename, code.co_firstlineno, "")
-        fix = "move what must run in Python out of the function, or compile what it calls"
-        text = f"{name} is not compiled, it runs operation by operation" + (why and f": {why}")
+        fix = "move code that must run in Python out of the function, or compile the functions that it calls"
+        text = f"{name} is not compiled and runs eagerly" + (why and f": {why}")
         return Explanation("not-compiled", text, fix, where, evidence)
-    return Explanation("none", f"{name} was compiled once, as a whole", "", None, evidence)
+    return Explanation("none", f"{name} was compiled once, as a single graph", "", None, evidence)

@@ -167,9 +167,8 @@ def _zero_gradient(t: Tensor, loss: Tensor | None, name: str, notes: Watch | Non
         line = describe(equals)
         return Explanation(
             "cancels",
-            f"the gradient of {name} is zero because the operands at {line} are equal and both are computed from it: what "
-            "one gives, the other takes",
-            "one of the two is to be a constant: compute it under no_grad() or before the update, or detach() it",
+            f"the gradient of {name} is zero because the operands at {line} are equal and both are computed from it, so their gradients cancel",
+            "make one of the two a constant: compute it under no_grad() or before the update, or detach() it",
             line,
             [fault.detail],
         )
@@ -237,8 +236,7 @@ def _tiny_gradient(t: Tensor, size: float, name: str, notes: Watch) -> Explanati
         says, fix = _ZERO_TEXT["saturation"]
         return Explanation(
             "saturation",
-            f"the gradient of {name} is nearly zero ({size:.3g}) because {says}: the slopes of the "
-            "activations on the way multiply",
+            f"the gradient of {name} is nearly zero ({size:.3g}) because {says}: the small derivatives of several activations multiply",
             fix,
             describe(growth.smallest.site),
             path,

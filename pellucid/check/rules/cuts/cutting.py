@@ -223,8 +223,8 @@ class GradientCut(Rule):
             site, how = where_cut(cuts[-1])
             self.report(
                 site,
-                f"the state {how} at each of {len(cuts)} steps: gradients reach the last step "
-                "alone, and nothing learns what to keep from the earlier ones.",
+                f"the state {how} at each of {len(cuts)} steps: gradients only reach the last step, so the model cannot learn what to keep from "
+                "earlier ones.",
                 evidence={"steps": len(cuts), "backward": str(event.site)},
                 fix="keep the graph within a sequence, and detach the state between sequences: once per backward()",
             )
@@ -292,8 +292,8 @@ class GradientCut(Rule):
                     op,
                     passed,
                     leaves,
-                    "`x + (q - x)` has the value of q, and the gradients of x cancel: nothing of what comes after gets to",
-                    "pass the gradient around: `x + (q - x).detach()`",
+                    "`x + (q - x)` has the value of q, and the two gradients of x cancel: no gradient reaches",
+                    "use a straight-through estimator: `x + (q - x).detach()`",
                 )
         found = looked_up(graph)
         if found is None:
@@ -307,8 +307,8 @@ class GradientCut(Rule):
                 op,
                 compared,
                 leaves,
-                "the nearest codebook rows replace the encoder's output here, and no gradient flows past this look-up to",
-                "pass the gradient around the look-up: `quantized = z + (quantized - z).detach()`",
+                "the nearest codebook rows replace the encoder's output here, and no gradient flows through this look-up to",
+                "use a straight-through estimator: `quantized = z + (quantized - z).detach()`",
             )
 
     def _bypassed(

@@ -34,7 +34,7 @@ class CodesApart(Rule):
     slug = "codes-apart"
     id = "PL911"
     severity = "error"
-    summary = "categories are numbered differently for other rows"
+    summary = "categories are numbered differently in training and evaluation"
 
     def __init__(self) -> None:
         # by how the numbers are given and how many rows a table has: its columns, in order

@@ -50,7 +50,9 @@ class AccuracyDenominator(Rule):
     slug = "accuracy-denominator"
     id = "PL920"
     severity = "error"
-    summary = "a count of correct predictions is divided by another number than that of predictions"
+    summary = (
+        "a count of correct predictions is divided by something else than the number of predictions"
+    )
     ops = ("sum",)
 
     def __init__(self) -> None:
@@ -138,7 +140,7 @@ class AccuracyDenominator(Rule):
                 whole = next(iter(names.held.values())).rows
                 self.report(
                     Place(at.file, division.lineno),
-                    f"{text} counts right answers among {total} predictions, and is divided by `{below}`, which is "
+                    f"{text} counts the correct ones of {total} predictions, but is divided by `{below}`, which is "
                     f"{what}{f' ({number})' if number == batches else ''}.",
                     evidence={"predictions": total, "divided_by": number, "counted_at": str(at)},
                     fix="divide by the rows that were counted: "

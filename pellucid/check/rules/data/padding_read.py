@@ -23,7 +23,7 @@ class PaddingRead(Rule):
     slug = "padding-read"
     id = "PL917"
     severity = "warning"
-    summary = "the state that is read comes after the padding, or before the sequence was read"
+    summary = "a model uses the output at the padding, or a direction's output before it has read the sequence"
     ops = (*_RECURRENT, "embedding", "getitem", "select", "linear", "mean")
 
     def __init__(self) -> None:
@@ -122,11 +122,11 @@ class PaddingRead(Rule):
         if not _is_padding(array == last) or kept[:, -1].mean() >= _PADDED:
             return
         site = cause_site(op)
-        if self.count("seen", site, "index") == _TIMES:
+        if self.count("seen", site, "indexf") == _TIMES:
             self.report(
                 site,
-                f"padding_idx={padding}, and the sequences end with token {last}: the vector of token {padding}, which stands inside of them, "
-                "is never trained, and that of the padding is.",
+                f"padding_idx is {padding}, but the sequences end with token {last}. The vector of token {padding}, which occurs inside the "
+                "sequences, is never trained, while that of the padding is.",
                 evidence={"padding_idx": padding, "sequences_end_with": last},
                 fix=f"padding_idx={last}",
             )
@@ -152,8 +152,8 @@ class PaddingRead(Rule):
         if self.count("seen", op.site) == _TIMES:
             self.report(
                 op.site,
-                f"{padded:.0%} of the sequences end with padding, and this mean is over all places: padding is in the sum and in the "
-                "number that it is divided by, so the result depends on how long the other sequences of the batch are.",
+                f"{padded:.0%} of the sequences end with padding, and this mean includes it, in the sum and in the number that it is divided by. So "
+                "the result depends on how long the other sequences of the batch are.",
                 evidence={"embedding": str(layer.site), "padded": padded},
                 fix="`(x * mask).sum(1) / mask.sum(1)` with a mask of the tokens, or nn.EmbeddingBag with `padding_idx`",
             )
@@ -201,10 +201,10 @@ class PaddingRead(Rule):
                 if self.count("seen", taken.site, "both") == _TIMES:
                     self.report(
                         taken.site,
-                        f"this {layer.name.upper()} reads both ways, and only the outputs at the last place are used: there, its backward half has "
-                        "read one token.",
+                        f"this {layer.name.upper()} is bidirectional, and only its outputs at the last position are used. There, the backward "
+                        "direction has read only one token.",
                         evidence={"layer": str(layer.site)},
-                        fix="`torch.cat([h[-2], h[-1]], 1)` of the last states `_, (h, _) = lstm(x)`, or a mean over all places",
+                        fix="`torch.cat([h[-2], h[-1]], 1)` of the last states `_, (h, _) = lstm(x)`, or a mean over all positions",
                     )
                 return
             value = made.inputs[0] if made.inputs else None
@@ -225,10 +225,10 @@ class PaddingRead(Rule):
         if self.count("seen", site) == _TIMES:
             self.report(
                 site,
-                f"the last state of {layer.name.upper()} is read, and {padded:.0%} of the sequences end with padding: "
-                "it is the state after the padding, not that after the last token.",
+                f"the last state of {layer.name.upper()} is used, but {padded:.0%} of the sequences end with padding: for these it is the state "
+                "after the padding, not the state after the last token.",
                 evidence={"layer": str(layer.site), "padded": padded},
-                fix="take the state at each length - 1, or give the layer pack_padded_sequence(..., lengths)",
+                fix="use the output at position length - 1 of each sequence, or give the layer pack_padded_sequence(..., lengths)",
             )
 
 

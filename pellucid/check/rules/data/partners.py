@@ -151,7 +151,9 @@ class PartnersApart(Rule):
     slug = "partners-apart"
     id = "PL912"
     severity = "error"
-    summary = "inputs and labels, or a draw and its partner, do not belong together"
+    summary = (
+        "inputs and labels, or two things that should be changed alike, do not belong together"
+    )
     ops = (
         *_ORDERS,
         *_LOSSES,
@@ -206,9 +208,8 @@ class PartnersApart(Rule):
         whole = made.name != "repeat_interleave"
         self.report(
             made.site,
-            f"{made.name} gives {'1, 2, 3, 1, 2, 3' if whole else '1, 1, 2, 2, 3, 3'}, and the rows that belong to these come "
-            f"{'one sample after the other' if whole else 'one copy of the batch after the other'}: {count} samples with {times} rows each are "
-            "mixed up.",
+            f"{made.name} returns the order {'1, 2, 3, 1, 2, 3' if whole else '1, 1, 2, 2, 3, 3'}, but the rows that belong to it have the order "
+            f"{'1, 1, 2, 2, 3, 3' if whole else '1, 2, 3, 1, 2, 3'}: {count} samples with {times} rows each are mixed up.",
             evidence={"samples": count, "rows_each": times, "rows_at": placed.site},
             fix="`repeat_interleave(k)`" if whole else "`repeat(k)`",
         )
@@ -220,9 +221,9 @@ class PartnersApart(Rule):
             drawn, inside = found
             self.report(
                 noise_place(drawn, inside),
-                "the loss compares with a noise that the model never sees: its input contains another one, drawn here.",
+                "the loss uses noise that the model never sees: the noise in the model's input is another draw, made here.",
                 evidence={"target_drawn_at": drawn.site, "loss_at": op.site},
-                fix="draw the noise once, and use it for the input and for the target",
+                fix="draw the noise once, and use it for both the input and the target",
             )
 
     def on_read(self, event: Read) -> None:
@@ -264,7 +265,7 @@ class PartnersApart(Rule):
         if taken and self._noises.again(("log_prob", op.site)):
             self.report(
                 made.site,
-                "the log-probability is that of an action that is drawn here and never taken: the reward belongs to another draw of the same "
+                "this log-probability belongs to an action that is drawn here but never taken. The reward belongs to another draw from the same "
                 "distribution.",
                 evidence={"taken_at": taken[0].site, "log_prob_at": op.site},
                 fix="draw once: `action = dist.sample()`, and use it for the environment and for log_prob",
@@ -329,7 +330,7 @@ class PartnersApart(Rule):
         if self._noises.again(("flip", loss.site)):
             self.report(
                 found[0].site,
-                f"{found[0].name} changes the order of the {value.shape[0]} samples of this batch (axis 0), and the labels keep theirs.",
+                f"{found[0].name} changes the order of the {value.shape[0]} samples of this batch (axis 0), but the labels stay in the old order.",
                 evidence={"shape": list(value.shape), "loss_at": loss.site},
                 fix="flip an axis of the image: dims=[-1]",
             )
@@ -407,17 +408,17 @@ class PartnersApart(Rule):
             for cut, chosen in cut_apart(root) if root is not None else ():
                 self.report(
                     Place(file, cut.lineno),
-                    f"`{ast.unparse(chosen)}` keeps some rows, and `{ast.unparse(cut)}` the first ones, as many as are kept: the two no longer "
-                    "belong together.",
+                    f"`{ast.unparse(chosen)}` selects rows, but `{ast.unparse(cut)}` takes the same number of rows from the beginning: they no "
+                    "longer belong together.",
                     evidence={"chosen": ast.unparse(chosen), "cut": ast.unparse(cut)},
                     fix=f"choose the same rows: `{ast.unparse(cut.value)}[{ast.unparse(chosen.slice)}]`",
                 )
             for image, mask in moved_apart(root) if root is not None else ():
                 self.report(
                     Place(file, mask.lineno),
-                    "the image and its mask are each moved by a random draw of their own: half of the time only one of them is.",
+                    "the image and its mask are transformed by separate random draws, so often only one of them is transformed.",
                     evidence={"image": ast.unparse(image)[:80], "mask": ast.unparse(mask)[:80]},
-                    fix="draw once, and move both in the same way",
+                    fix="draw once, and transform both in the same way",
                 )
 
     def _mixed(self, value: Value) -> list[_Order]:

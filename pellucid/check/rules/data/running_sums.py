@@ -25,7 +25,7 @@ class RunningSum(Rule):
     slug = "running-sum"
     id = "PL918"
     severity = "error"
-    summary = "a sum or a best value over batches or epochs is begun wrongly, or overwritten"
+    summary = "a sum or best value over batches or epochs starts wrongly, is never reset, or is overwritten"
 
     def __init__(self) -> None:
         self._loaded: set[tuple[str, int]] = set()  # lines of loops that got more than one batch
@@ -87,7 +87,7 @@ class RunningSum(Rule):
                     if any(isinstance(n, ast.Return) and name in _names(n) for n in after):
                         self.report(
                             Place(file, node.lineno),
-                            f"`{name}` is set anew for each batch, and returned after the loop: it is the number of the last batch alone.",
+                            f"`{name}` is assigned again for each batch and returned after the loop, so it only describes the last batch.",
                             evidence={"loop_at": str(Place(file, loop.lineno))},
                             fix="add up over the batches: `correct += (predicted == y).sum().item()`, and divide by the number of rows",
                         )
@@ -111,8 +111,8 @@ class RunningSum(Rule):
                 if value in _WORST[wanted]:
                     self.report(
                         Place(file, start.lineno),
-                        f"`{best}` begins with {value}, and only what is {'below' if wanted == '<' else 'above'} it is kept: "
-                        "nothing ever is.",
+                        f"`{best}` starts at {value} and is only replaced by {'lower' if wanted == '<' else 'higher'} values, which never occur: "
+                        "the best model is never kept.",
                         evidence={"compared_at": str(Place(file, test.lineno))},
                         fix=f'`{best} = float("{"inf" if wanted == "<" else "-inf"}")`',
                     )
@@ -142,8 +142,7 @@ class RunningSum(Rule):
             if len(set(uses)) == 1:
                 self.report(
                     Place(file, uses[0]),
-                    f"this adds to a {meter.name} that goes on from one epoch to the next: nothing calls its `{again}`, so the epochs before are "
-                    "still in it.",
+                    f"this adds to a {meter.name} that is never reset, because nothing calls its `{again}`: it still includes the earlier epochs.",
                     evidence={"counted_at": str(Place(file, line))},
                     fix=f"call `{again}()` before the loop over the batches",
                 )
@@ -171,8 +170,8 @@ class RunningSum(Rule):
                 if any(b in added or "len(" in b for b in below):
                     self.report(
                         Place(file, node.lineno),
-                        f"`{name}` begins at zero and is set anew for each batch: after the loop it is the number of the last batch, "
-                        f"and it is divided by `{below[0]}`, which counts all of them.",
+                        f"`{name}` starts at zero and is assigned again for each batch. After the loop it is the number of the last batch, but it "
+                        f"is divided by `{below[0]}`, which counts all of them.",
                         evidence={"divided_by": below[0]},
                         fix=f"`{name} += ...`",
                     )
@@ -205,8 +204,8 @@ class RunningSum(Rule):
                     ):
                         self.report(
                             Place(file, begun[-1].lineno),
-                            f"`{name}` is set to zero once, before all epochs, and divided by `{ast.unparse(below[0])}` in each of them: "
-                            "the epochs before are still in the sum.",
+                            f"`{name}` is set to zero once, before all epochs, but divided by `{ast.unparse(below[0])}` in each of them: the sum "
+                            "still includes the earlier epochs.",
                             evidence={"divided_at": below[0].lineno},
                             fix=f"`{name} = 0` at the beginning of each epoch",
                         )

@@ -22,7 +22,7 @@ class SameBatch(Rule):
     slug = "same-batch"
     id = "PL916"
     severity = "error"
-    summary = "the same batch is used again where the next one was meant"
+    summary = "the same batch is used again instead of the next one"
     covered = ("data-leak",)
 
     def __init__(self) -> None:
@@ -72,7 +72,7 @@ class SameBatch(Rule):
                 other = self._owner.get(tensor)
                 self.report(
                     site,
-                    "the model is given a batch of another loop in each round: the batches that this loop goes through are never used.",
+                    "in this loop, the model always gets a batch from another loop: the batches of this loop are never used.",
                     evidence={"rounds": _BATCHES},
                     fix="use the variables of this loop",
                     covers=[self._current.site, other.site if other is not None else None],
@@ -114,14 +114,14 @@ class SameBatch(Rule):
             if left is not None:
                 self.report(
                     left,
-                    "this statement ends the loop over the loader in its first round: of each pass only the first batch is used.",
+                    "this statement ends the loop over the loader in its first iteration, so each pass uses only the first batch.",
                     evidence={"passes": times, "batches": len(loader)},
-                    fix="move it out of the loop: indent it less",
+                    fix="move it out of the loop, by indenting it less",
                 )
                 return
             self.report(
                 event.site,
-                "each step begins a new pass through the loader and takes its first batch: the other batches are never used.",
+                "each step starts a new pass through the loader and takes its first batch: the other batches are never used.",
                 evidence={"passes": times, "batches": len(loader)},
                 fix="for batch in loader: ..., or keep one iterator and call next() on it",
             )

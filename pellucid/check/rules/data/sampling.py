@@ -79,7 +79,7 @@ class SamplerWeights(Rule):
         if weights.size < rows:
             self.report(
                 site,
-                f"the sampler has {weights.size} weights and the data set {rows} rows: only the first {weights.size} rows are "
+                f"the sampler has {weights.size} weights and the dataset {rows} rows: only the first {weights.size} rows are "
                 "ever drawn.",
                 evidence={"weights": int(weights.size), "rows": rows},
                 fix="give it one weight per row: `class_weights[labels]`",
@@ -99,8 +99,8 @@ class SamplerWeights(Rule):
             if len(first) > 1 and np.allclose([first.get(k, -1) for k in cut], weights):
                 self.report(
                     site,
-                    f"the weights are those of the first {rows} rows of the whole data set, and the samples are other rows of it: rare and frequent "
-                    "ones have each other's weights.",
+                    f"these weights belong to the first {rows} rows of the whole dataset, but the samples are other rows of it, so they get the "
+                    "wrong weights.",
                     evidence={"rows": rows, "of": int(whole.size), "sampler": site},
                     fix="`class_weights[labels[train_set.indices]]`",
                 )

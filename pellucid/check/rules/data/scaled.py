@@ -21,7 +21,7 @@ class ScaledTwice(Rule):
     slug = "scaled-twice"
     id = "PL921"
     severity = "error"
-    summary = "pixels that are between 0 and 1 already are scaled as if they went to 255"
+    summary = "pixels between 0 and 1 are scaled as if they were between 0 and 255"
     ops = ("div", "mul", "sub")
 
     def __init__(self) -> None:
@@ -62,15 +62,12 @@ class ScaledTwice(Rule):
             return
         if op.name == "sub":
             message = (
-                f"these values are between 0 and {array.max():.3g}, and {factor:g} is subtracted from them, a mean of pixels up to 255: what "
-                "is left is nearly the same number everywhere."
+                f"these values are between 0 and {array.max():.3g}, and {factor:g} is subtracted from them, "
+                "a mean of pixels up to 255: the result is nearly the same number everywhere."
             )
-            fix = "give mean and deviation on the scale of the values: 0.5 instead of 127.5"
+            fix = "use a mean and deviation for values between 0 and 1: 0.5 instead of 127.5"
         else:
-            message = (
-                f"these values are between 0 and {array.max():.3g} already, and are divided by 255 here once more: all inputs are "
-                "nearly zero."
-            )
+            message = f"these values are already between 0 and {array.max():.3g} and are divided by 255 once more: all inputs are nearly zero."
             fix = "scale once: in the data set, or here"
         evidence = {"largest": float(array.max()), "shape": list(x.shape)}
         self.report(op.site, message, evidence=evidence, fix=fix)
@@ -88,7 +85,7 @@ class ColumnsTogether(Rule):
     slug = "columns-scaled-together"
     id = "PL922"
     severity = "warning"
-    summary = "one mean and deviation for columns of very different size"
+    summary = "one mean and deviation for columns of very different scales"
     ops = ("div",)
 
     def __init__(self) -> None:
@@ -117,7 +114,7 @@ class ColumnsTogether(Rule):
                 f"one mean and one deviation scale {rows.shape[1]} columns together, and the deviations of these are between {min(spread):.3g} "
                 f"and {max(spread):.3g}: the small columns are constant afterwards.",
                 evidence={"deviations": [min(spread), max(spread)], "scaled_at": str(op.site)},
-                fix="one of each column: `x.mean(0)` and `x.std(0)`",
+                fix="use one mean and deviation for each column: `x.mean(0)` and `x.std(0)`",
             )
 
 

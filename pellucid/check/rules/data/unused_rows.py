@@ -18,7 +18,7 @@ class SamplesMissing(Rule):
     slug = "samples-missing"
     id = "PL923"
     severity = "error"
-    summary = "batches leave out samples: the share of other processes, all that do not fill a batch, all after the first"
+    summary = "training leaves out samples: the shares of processes that do not exist, all but the first batch, or all of them"
 
     def __init__(self) -> None:
         # by number of the data set: the ranks that samplers were made for, of how many, where the first
@@ -67,7 +67,7 @@ class SamplesMissing(Rule):
             self._told.add(event.number)
             self.report(
                 event.site,
-                f"this loader gives no batch at all: it has {rows} samples, batches of {event.batch_size}, and drop_last=True.",
+                f"this loader returns no batch at all: it has only {rows} samples, a batch size of {event.batch_size}, and drop_last=True.",
                 evidence={"samples": rows, "batch_size": event.batch_size},
                 fix="drop_last=False, or a smaller batch_size",
             )
@@ -88,7 +88,7 @@ class SamplesMissing(Rule):
                     continue
                 self.report(
                     Place(file, last.lineno),
-                    "this `break` ends the loop after its first batch, in each epoch: all other batches are never used.",
+                    "this `break` ends the loop after its first batch in each epoch: the other batches are never used.",
                     evidence={"loop_at": str(Place(file, loop.lineno))},
                     fix="remove it, or put it under a condition",
                 )
@@ -104,8 +104,8 @@ class SamplesMissing(Rule):
                 continue  # each in turn
             self.report(
                 site,
-                f"this sampler has num_replicas={shares} and rank={min(ranks)}, and no process group runs: {1 - 1 / shares:.0%} of the samples are "
-                "never used.",
+                f"this sampler has num_replicas={shares} and rank={min(ranks)}, but there is no process group: {1 - 1 / shares:.0%} of the samples "
+                "are never used.",
                 evidence={"num_replicas": shares},
                 fix="`num_replicas=1, rank=0` or a plain `shuffle=True` in a single process; start several with torchrun",
             )

@@ -88,8 +88,8 @@ class GeneratorLabels(Rule):
         if self.count("told", held.op.site) == TIMES:
             self.report(
                 held.op.site,
-                f"the generator is trained to get the label {held.label:g}, which the discriminator learns for generated samples: "
-                "it learns to be recognized.",
+                f"the generator is trained to get the label {held.label:g}, which the discriminator learns for generated samples: it learns samples "
+                "that are easy to recognize.",
                 evidence={"label": held.label, "loss": held.op.name},
                 fix="give the generator's loss the label of real samples",
             )

@@ -257,7 +257,8 @@ class ClassDimMisplaced(Rule):
             return False
         self.report(
             made.site,
-            f"argmax without `dim` gives one place among all {scores.numel} numbers of {list(scores.shape)}; it is compared with {rows} labels.",
+            f"argmax without `dim` returns a single position among all {scores.numel} numbers of {list(scores.shape)}, but it is compared with "
+            f"{rows} labels.",
             evidence={
                 "shape": list(scores.shape),
                 "labels": list(labels.shape),

@@ -43,8 +43,7 @@ class ScoresCompared(Rule):
             for line, used, right in scaled_back_by_another(root) if root is not None else ():
                 self.report(
                     Place(file, line),
-                    f"the predictions are scaled back by `{used}`, which has the mean and the deviation of the inputs; the targets were scaled by "
-                    f"`{right}`.",
+                    f"the predictions are scaled back with `{used}`, which was fitted to the inputs, but the targets were scaled with `{right}`.",
                     evidence={"scaler": used},
                     fix=f"`{right}.inverse_transform(...)`",
                 )
@@ -132,9 +131,9 @@ class _Scaled:
         if learned == module and self._repeated.due(op.site) and self._repeated.again(op.site):
             self._rule.report(
                 op.site,
-                f"the model has learned the {name} of these numbers, and its predictions are compared with the numbers themselves.",
+                f"the model has learned the {name} of these numbers, but its predictions are compared with the numbers themselves.",
                 evidence={"learned_at": made.site, "shape": list(one.shape)},
-                fix=f"bring both on one scale first: `{_INVERSES[name]}`",
+                fix=f"bring both to the same scale first: `{_INVERSES[name]}`",
             )
         return learned == module
 
@@ -168,10 +167,10 @@ class _Scaled:
             if self._looked.again(op.site):
                 self._rule.report(
                     op.site,
-                    f"the model has learned targets between {held[0]:.3g} and {held[1]:.3g}, and its predictions are compared here with numbers "
-                    f"around {float(numbers.mean()):.3g}: these are on another scale.",
+                    f"the model has learned targets between {held[0]:.3g} and {held[1]:.3g}, but its predictions are compared here with numbers "
+                    f"around {float(numbers.mean()):.3g}, which have another scale.",
                     evidence={"learned": list(held), "shape": list(one.shape)},
-                    fix="bring both on one scale first: `prediction * std + mean`",
+                    fix="bring both to the same scale first: `prediction * std + mean`",
                 )
 
 

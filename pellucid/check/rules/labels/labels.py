@@ -548,8 +548,7 @@ class LabelDtype(Rule):
         if made is not None:
             self.report(
                 made.site,
-                f"these are labels of {op.name}, and {made.name} takes means of class numbers that lie side by side: between the classes 1 and 3 it "
-                "writes class 2.",
+                f"these are labels of {op.name}, but {made.name} averages neighboring class numbers: between the classes 1 and 3 it writes class 2.",
                 evidence={"mode": made.args.get("mode"), "loss": str(op.site)},
                 fix='resize masks with mode="nearest"',
             )

@@ -17,7 +17,7 @@ class DatasetShared(Rule):
     slug = "dataset-shared"
     id = "PL919"
     severity = "error"
-    summary = "an attribute of the data set behind two parts is set for one of them"
+    summary = "an attribute of a dataset is set for one part of a split and applies to all parts"
     supersedes = ("validation-augmented",)
 
     def __init__(self) -> None:
@@ -73,7 +73,7 @@ class DatasetShared(Rule):
                 line, owner = max(places)
                 self.report(
                     Place(file, line),
-                    f"`{owner}` is the data set behind the other parts, too: `{name}` is set for all of them.",
+                    f"`{owner}` is also the dataset of the other parts, so `{name}` is set for all of them.",
                     evidence={"attribute": name},
-                    fix="give each part a data set of its own: Subset(Data(transform=...), indices)",
+                    fix="give each part its own dataset: Subset(Data(transform=...), indices)",
                 )

@@ -141,9 +141,9 @@ class TargetInInput(Rule):
         if spoiled is not None and self._spoiled.again(op.site):
             self.report(
                 op.site if op.direct or op.module is None else op.module.site,
-                "the target is the input with its noise: the model learns to give it back, and not to take the noise away.",
+                "the target is the noisy input itself, so the model learns to copy the noise instead of removing it.",
                 evidence={"noise_at": spoiled.site, "called_at": self._called},
-                fix="compare with the numbers from before the noise was added",
+                fix="use the data from before the noise was added as the target",
             )
 
     def _summed(self, x: Value, target: Value) -> None:
@@ -167,8 +167,8 @@ class TargetInInput(Rule):
                 if self.count("equal", made.site) == STEPS:
                     self.report(
                         made.site,
-                        f"this {made.name} includes the value that is to be predicted: input and target are cut from the same places of it and "
-                        "of its series.",
+                        f"this {made.name} includes the value that should be predicted: input and target are taken from the same positions of it "
+                        "and of its series.",
                         evidence={"cut_at": cut.site, "shape": list(source.shape)},
                         fix="end it one step earlier: `values.cumsum(1) - values`, or shift it by one",
                     )

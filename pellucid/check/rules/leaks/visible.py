@@ -156,7 +156,7 @@ class TargetVisible(Rule):
                     chosen.site if chosen is not None and chosen.site is not None else op.site,
                     "the target of each position is the token after the next one: the labels are shifted by one twice.",
                     evidence={"tokens": list(ids.shape), "loss": str(op.site)},
-                    fix="shift once, in the data set or in the model",
+                    fix="shift once, in the dataset or in the model",
                 )
 
     def _masked(self, op: Op) -> None:
@@ -216,16 +216,17 @@ class TargetVisible(Rule):
         elif kind == "unmasked":
             self.report(
                 site,
-                f"{self._share:.0%} of the tokens in this loss are in the input as they are: the model mostly learns to copy, only the masked ones "
+                f"{self._share:.0%} of the tokens in this loss are visible in the input, so the model mostly learns to copy. Only the masked tokens "
                 "are a task.",
                 evidence=evidence,
-                fix="leave out the others: `labels = ids.masked_fill(~masked, -100)`",
+                fix="ignore the visible ones: `labels = ids.masked_fill(~masked, -100)`",
                 severity="warning",
             )
         elif kind == "conv1d":
             self.report(
                 site,
-                "the targets are the next values of the input, and this convolution is padded on both sides, so each place sees those after it.",
+                "the targets are the next values of the input, and this convolution is padded on both sides, so each position sees the values after "
+                "it.",
                 evidence=evidence,
                 fix="pad on the left only: `F.pad(x, ((kernel_size - 1) * dilation, 0))`, and `padding=0`",
             )

@@ -39,7 +39,7 @@ class LossFormula(Rule):
     slug = "loss-formula"
     id = "PL224"
     severity = "error"
-    summary = "a loss has its parts in other places than its formula"
+    summary = "a loss differs from the formula that it is named after"
     covered = ("label-range", "logits-as-probs")
     ops = (
         *_ASYMMETRIC,
@@ -102,8 +102,8 @@ class LossFormula(Rule):
                 self._tell(
                     op,
                     cause_site(op),
-                    "the probabilities of the model that is trained are the target of this kl_div, and the constant ones its input: this is "
-                    "the divergence in the other direction.",
+                    "the target of this kl_div are the probabilities of the trained model, and its input the constant ones: this is the divergence "
+                    "in the other direction.",
                     {"input": op.written("input"), "target": op.written("target")},
                     "`F.kl_div(student.log_softmax(1), teacher.softmax(1), reduction='batchmean')`",
                 )
@@ -139,7 +139,8 @@ class LossFormula(Rule):
                 site = op.site if op.direct or op.module is None else op.module.site
                 self.report(
                     site,
-                    f"{op.name} gets the labels as its prediction, and the model's output as its target: it is another function of the two.",
+                    f"{op.name} gets the labels as its prediction and the model's output as its target. With the arguments swapped, it is a "
+                    "different function.",
                     evidence={"input": op.written("input"), "target": op.written("target")},
                     fix="the prediction comes first: `loss(model(x), y)`",
                     covers=[op.site, site],
@@ -208,10 +209,9 @@ class LossFormula(Rule):
             if len(distinct(rows)) <= 2 and self._repeated.again(op.site):
                 self.report(
                     made.site,
-                    f"the labels of this loss are spread over the classes, and each row adds up to {total:.3g}: its own class gets "
-                    f"{float(rows.max()):.3g}.",
+                    f"these smoothed labels do not sum to 1: each row sums to {total:.3g}, of which its own class gets {float(rows.max()):.3g}.",
                     evidence={"sum": total, "shape": list(table.shape), "computed_at": op.site},
-                    fix="a row adds up to one: `1 - eps` for the class itself, `eps / (n - 1)` for each of the others",
+                    fix="make each row sum to one: `1 - eps` for the class itself, `eps / (n - 1)` for each of the others",
                 )
 
     # ---- sums and means --------------------------------------------------------------------------
@@ -231,7 +231,7 @@ class LossFormula(Rule):
                 self._tell(
                     op,
                     op.site,
-                    "the logarithms of a mixture's parts are added up over the parts: this is their product, so every part must explain "
+                    "the log-probabilities of a mixture's components are summed, which multiplies the components: every component must then explain "
                     "every sample.",
                     {"weights_at": weights.site},
                     "`torch.logsumexp(log_weights + log_prob, dim)`",
@@ -266,8 +266,8 @@ class LossFormula(Rule):
             if share < 0.9 and self._repeated.again(op.site):
                 self.report(
                     op.site,
-                    f"the mask makes the loss of the padding zero, and the mean still counts it: {1 - share:.0%} of what it divides by. "
-                    "A batch of short sequences weighs less than one of long ones.",
+                    f"the mask makes the loss of the padding zero, but the mean still counts it: {1 - share:.0%} of the elements are padding. A "
+                    "batch of short sequences counts less than one of long ones.",
                     evidence={"masked_at": made.site, "share": share},
                     fix="divide by the number of real steps: `(error * mask).sum() / mask.sum()`",
                     severity="warning",
@@ -287,9 +287,9 @@ class LossFormula(Rule):
             self._tell(
                 op,
                 op.site,
-                "two parts of this loss are the same function of the same scores and the same labels: their sum is one of them times a number.",
+                "two terms of this loss are the same loss of the same scores and labels, so their sum is only a multiple of one of them.",
                 {"first_at": first.site, "loss": first.name},
-                "give the second part the labels that it is for: `lam * ce(out, y) + (1 - lam) * ce(out, y[order])`",
+                "give the second term its own labels: `lam * ce(out, y) + (1 - lam) * ce(out, y[order])`",
             )
 
     # ---- exponents -------------------------------------------------------------------------------
@@ -300,8 +300,8 @@ class LossFormula(Rule):
             self._tell(
                 op,
                 made.site,
-                "this ratio is that of the old probabilities to the new ones: it falls where an action becomes more probable, so that the loss "
-                "makes good actions rare.",
+                "this ratio is inverted: it divides the old probabilities by the new ones. It falls when an action becomes more probable, so the "
+                "loss makes good actions rare.",
                 {"clipped_at": op.site},
                 "`ratio = torch.exp(new_log_prob - old_log_prob)`",
             )
@@ -313,7 +313,7 @@ class LossFormula(Rule):
             self._tell(
                 op,
                 made.site,
-                "this is exp of a loss, which is at least 1; the probability of the label is exp of its negative, and `1 - p` belongs to that.",
+                "this is exp of a loss, which is at least 1. The probability of the label, for `1 - p`, is exp of the negative loss.",
                 {"used_at": op.site},
                 "`pt = torch.exp(-loss)`",
             )

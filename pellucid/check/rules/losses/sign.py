@@ -136,7 +136,8 @@ class LossSign(Rule):
             self._note(
                 "quantile",
                 error.site,
-                "this difference is prediction - target, and the loss takes the factor q where it is positive: it learns the quantile 1 - q",
+                "this difference is prediction - target, but the quantile loss needs target - prediction: with this sign it learns the quantile 1 - "
+                "q",
                 {"loss": op.site.text},
                 "`error = target - prediction`",
             )
@@ -315,7 +316,7 @@ class LossSign(Rule):
                     self._note(
                         "overlap",
                         _returned(op.site) or op.site,
-                        "this loss is the overlap of prediction and target, without a minus: training makes it small",
+                        "this loss is the overlap of prediction and target, without a minus: training makes the overlap small",
                         {"overlap_at": str(product.site)},
                         "`1 - dice`, or `-dice`",
                     )
@@ -330,7 +331,7 @@ class LossSign(Rule):
                     self._note(
                         "below",
                         op.site,
-                        "of the two sides of a quantile loss the smaller one is taken, which is never above zero: training makes the error large",
+                        "this quantile loss takes the smaller of its two sides, which is never above zero: training makes the error large",
                         {"loss": op.site.text if op.site is not None else ""},
                         "`torch.max(q * error, (q - 1) * error)`",
                     )
@@ -354,7 +355,7 @@ class LossSign(Rule):
                 self._note(
                     "clipped",
                     op.site,
-                    "of the clipped and the unclipped objective the better one is taken, so the clipping never holds an update back",
+                    "this loss takes the larger of the clipped and the unclipped objective, so the clipping never limits an update",
                     {"operation": op.name},
                     "`-torch.min(ratio * adv, clipped * adv)`, or `torch.max(-ratio * adv, -clipped * adv)`",
                 )
@@ -390,10 +391,9 @@ class LossSign(Rule):
             self._note(
                 "scale",
                 made.site if weighs or term.at is None else term.at.site,
-                "exp(s) multiplies what this loss makes small, and s itself is added to the loss: both get smaller and smaller with s, "
-                "without an end",
+                "exp(s) multiplies a term that this loss minimizes, and s itself is added with the same sign: both fall with s, without a limit",
                 {"scaled_at": str(op.site)},
-                "one of the two has a minus: `exp(-s) * loss + s` of a log-variance, `-log_det` of a flow that multiplies by exp(s)",
+                "give one of the two a minus: `exp(-s) * loss + s` for a log-variance, `-log_det` for a flow that multiplies by exp(s)",
             )
 
     # ---- telling ---------------------------------------------------------------------------------

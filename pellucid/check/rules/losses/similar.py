@@ -49,7 +49,7 @@ class SimilarityWrong(Rule):
                 if self._again(made.site):
                     self.report(
                         made.site,
-                        f"all {value.shape[0]} rows are divided by one number, the norm of the whole tensor: the rows do not get unit length.",
+                        f"all {value.shape[0]} rows are divided by the norm of the whole tensor, so the rows do not have unit length.",
                         evidence={"shape": list(value.shape), "product": str(op.site)},
                         fix="z / z.norm(dim=-1, keepdim=True)",
                     )
@@ -96,7 +96,7 @@ class SimilarityWrong(Rule):
         if self._again(made.site):
             self.report(
                 made.site,
-                "each row is among its own candidates: its similarity with itself is the largest of all, so the loss is about that one.",
+                "each row is among its own candidates. Its similarity with itself is the largest of all, so it dominates the loss.",
                 evidence={"rows": rows, "loss": str(op.site)},
                 fix='leave the diagonal out: sim.masked_fill(torch.eye(n, dtype=torch.bool), float("-inf"))',
             )
@@ -129,7 +129,7 @@ class SimilarityWrong(Rule):
         if self._again((op.site, "twice")):
             self.report(
                 site,
-                "the positive key of each row is among its negatives as well, so the loss pushes away what it pulls closer.",
+                "the positive key of each row is also among its negatives, so the loss pulls it closer and pushes it away at the same time.",
                 evidence={"rows": value.shape[0], "candidates": value.shape[1]},
                 fix="put the new keys into the queue after the loss",
             )
@@ -148,8 +148,8 @@ class SimilarityWrong(Rule):
         if self._again((site, "bounded")):
             self.report(
                 site,
-                f"the scores of this loss are cosines times {factor:.3g}, so they differ by {2 * abs(factor):.3g} at most: with {classes} candidates "
-                f"the loss cannot fall below {least(factor, classes):.0%} of that of a guess.",
+                f"the scores of this loss are cosines times {factor:.3g}, so they differ by {2 * abs(factor):.3g} at most: with {classes} "
+                f"candidates the loss cannot fall below {least(factor, classes):.0%} of the loss of guessing.",
                 evidence={"factor": factor, "candidates": classes, "loss": str(op.site)},
                 fix="divide cosines by a temperature such as 0.1, or multiply them by a scale such as 16",
             )
@@ -171,10 +171,10 @@ class SimilarityWrong(Rule):
         if self._again((site, "one view")):
             self.report(
                 site,
-                "both views of each row are the same numbers, so the positive of a row is the row itself: the loss teaches nothing about what the "
-                "views should have in common.",
+                "both views of each row are identical, so the positive of a row is the row itself, and the model learns nothing about what two "
+                "views have in common.",
                 evidence={"rows": value.shape[0], "loss": str(op.site)},
-                fix="draw each view anew: view1, view2 = augment(x), augment(x)",
+                fix="draw each view separately: view1, view2 = augment(x), augment(x)",
             )
 
     def _again(self, site: Any) -> bool:

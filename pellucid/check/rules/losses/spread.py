@@ -85,7 +85,7 @@ class VarianceAsDeviation(Rule):
             place = op.inputs[rooted.index(False)].producer
             self.report(
                 place.site if place is not None else op.site,
-                "data and noise are mixed with the root of one share and the other share itself, which is a variance: the result has another "
+                "only one of the two factors that mix data and noise has its square root, and the other is a variance: the result has another "
                 "variance in every step.",
                 evidence={"shape": list(op.inputs[0].shape), "mixed_at": op.site},
                 fix="`a.sqrt() * x + (1 - a).sqrt() * noise`",
@@ -93,8 +93,8 @@ class VarianceAsDeviation(Rule):
         elif not any(rooted) and self._repeated.due(op.site) and self._repeated.again(op.site):
             self.report(
                 op.site,
-                "data and noise are mixed with the variances `a` and `1 - a`, and a standard deviation is what scales them: the result has "
-                "a variance far below one.",
+                "data and noise are mixed with the variances `a` and `1 - a` instead of standard deviations: the result has a variance far below "
+                "one.",
                 evidence={"shape": list(op.inputs[0].shape)},
                 fix="`a.sqrt() * x + (1 - a).sqrt() * noise`",
             )

@@ -410,6 +410,7 @@ class GraphKept(_Rounds):
         else:
             site = kept_at(op, carried) or site
         what = f"`{name}`" if name else "a value"
+        state = name or "state"
         self.report(
             site,
             f"{what} from the previous step is used here with its graph, so the graph reaches back over all steps and keeps growing"
@@ -424,7 +425,9 @@ class GraphKept(_Rounds):
             else {"operation": op.name},
             fix="add numbers: call `.item()` or `.detach()` on the value that is added"
             if sums
-            else f"cut it between steps: `{name or 'state'}.detach()`",
+            else f"cut it between steps: `{state} = tuple(s.detach() for s in {state})`"
+            if op.name == "lstm"
+            else f"cut it between steps: `{state}.detach()`",
             covers=covers,
         )
 

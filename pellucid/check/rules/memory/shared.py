@@ -55,7 +55,7 @@ class MemoryShared(Rule):
                 )
                 self._tell(
                     made.site if made is not None and made.site is not None else op.site,
-                    f"the {target.shape[axis]} rows of this tensor are one row that was expanded: what is written into one of them is in all.",
+                    f"the {target.shape[axis]} rows of this tensor are a single row that was expanded: a write to one of them changes all.",
                     {"shape": list(target.shape), "written_at": op.site},
                     "expand(...).clone(), or make the tensor with its full size: torch.zeros(rows, columns)",
                 )
@@ -77,8 +77,8 @@ class MemoryShared(Rule):
             if place is not None and other.shape == value.shape:
                 self._tell(
                     place,
-                    f"`{other.name}` and `{value.name}` are two parameters with one memory: each has a gradient of its own, and the optimizer moves "
-                    "the same numbers twice per step, with the state of either.",
+                    f"`{other.name}` and `{value.name}` are two parameters that share memory: each has its own gradient, so the optimizer updates "
+                    "the same numbers twice per step.",
                     {"parameters": [other.name, value.name]},
                     "share the parameter itself: `self.out.weight = self.emb.weight`",
                 )
@@ -108,8 +108,8 @@ class MemoryShared(Rule):
             return
         self._tell(
             self._stored(site) or site,
-            f"one array is stored again and again, {count} times by now, and changed in place in between: all that is stored are the same numbers, "
-            "the newest ones.",
+            f"one array is stored again and again, {count} times so far, and changed in place in between: all stored entries hold the same, newest "
+            "values.",
             {"written_at": site, "references": count},
             "store a copy: `state.copy()` or `state.clone()`",
         )
@@ -141,7 +141,7 @@ class MemoryShared(Rule):
         if tensor and rows.ndim >= 1 or type(rows).__name__ == "ndarray" and rows.ndim >= 2:
             self._tell(
                 event.site,
-                "random.shuffle swaps rows that are views of one memory: the first of two is overwritten before it is read, so some rows come "
+                "random.shuffle swaps rows, which are views of the same memory. It overwrites a row before it has copied it, so some rows occur "
                 "twice and others are lost.",
                 {"shape": list(rows.shape)},
                 "rows = rows[torch.randperm(len(rows))]"
@@ -159,9 +159,9 @@ class MemoryShared(Rule):
                     if any(_written(around, ast.unparse(t), node.lineno) for t in node.targets):
                         self._tell(
                             Place(file, node.lineno),
-                            f"`{ast.unparse(node.value)}` holds one {what} several times: what is written into one entry is in all.",
+                            f"`{ast.unparse(node.value)}` holds the same {what} several times: a write to one entry changes all.",
                             {},
-                            "make each its own: `[... for _ in range(n)]`",
+                            "create each one separately: `[... for _ in range(n)]`",
                         )
 
     def _tell(self, place: Any, message: str, evidence: dict[str, Any], fix: str) -> None:

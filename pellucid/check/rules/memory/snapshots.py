@@ -18,7 +18,7 @@ class SnapshotAliased(Rule):
     slug = "snapshot-aliased"
     id = "PL513"
     severity = "error"
-    summary = "what is kept of a parameter is the parameter itself, and changes with it"
+    summary = "a kept copy of a parameter is the parameter itself and changes with it"
     covered = ("param-shared",)
     ops = ("sub", "mse_loss", "l1_loss", "dist", "copy", "data", "detach")
 
@@ -61,7 +61,8 @@ class SnapshotAliased(Rule):
         what = "set back to" if op.name == "copy" else "compared with"
         self.report(
             place,
-            f"what is kept here of a parameter is its own memory: each step changes both, and where they are {what} each other later they are equal.",
+            f"this keeps the memory of a parameter itself instead of a copy: each step changes both, so they are equal when they are {what} each "
+            "other later.",
             evidence={"used_at": str(op.site), "shape": list(held.shape)},
             fix="keep a copy: `.detach().clone()`, or copy.deepcopy(model.state_dict())",
             covers=[place],

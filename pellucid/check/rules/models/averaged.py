@@ -102,9 +102,9 @@ class AverageIncomplete(Trained):
         if np.linalg.norm(begun - weights) > 0.5 * np.linalg.norm(weights) > 0:
             self.report(
                 self._loaded[new.id],
-                "the model is loaded here, and its average was copied before: the average begins with the weights that the model had until then.",
+                "the model is loaded here, but its average was copied before: the average starts from the weights that the model had before loading.",
                 evidence={"shape": list(new.shape)},
-                fix="load first, and copy the model for its average afterwards, or load the average from the checkpoint, too",
+                fix="load first and copy the model for the average afterwards, or load the average from the checkpoint, too",
             )
 
     def _kept(self, site: Site, old: Value, new: Value) -> None:
@@ -160,8 +160,8 @@ class AverageIncomplete(Trained):
         self._fresh = True
         self.report(
             whole.site,
-            f"the weights are the average of {int(average.n_averaged)} models, and the batch norms have the statistics of the last "
-            "of them, whose activations are others.",
+            f"the weights are the average of {int(average.n_averaged)} models, but the batch norms have the statistics of the last model, whose "
+            "activations are different.",
             evidence={"averaged": int(average.n_averaged), "evaluated_at": op.site},
             fix="before the evaluation: `torch.optim.swa_utils.update_bn(loader, averaged_model)`",
         )

@@ -76,8 +76,8 @@ class ActivationMissing(Rule):
         self._told.add(site)
         self.report(
             site,
-            f"the result of {one.path} goes straight into {two.path}: two linear layers without an activation between them "
-            "compute what one linear layer can.",
+            f"the result of {one.path} goes straight into {two.path}: two linear layers without an activation between them compute no more than a "
+            "single one.",
             evidence={"first": one.path, "second": two.path, "width": inside},
             fix="put an activation between them, such as nn.ReLU()",
         )

@@ -607,7 +607,7 @@ class ParamNotInOptimizer(_Leaves):
                 place,
                 f"{made_of_one(name)}; the second backward fails, because the graph of that computation is freed.",
                 evidence={"backward": str(failure.site)},
-                fix="compute first, and make the result a parameter: `nn.Parameter(torch.randn(n) * 0.02)`",
+                fix="compute the value first, and make the result a parameter: `nn.Parameter(torch.randn(n) * 0.02)`",
                 severity="error",
             )
 

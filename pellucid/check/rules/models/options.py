@@ -33,7 +33,7 @@ class ArgumentAbsurd(Rule):
     slug = "argument-absurd"
     id = "PL606"
     severity = "error"
-    summary = "with its arguments a layer, loss or optimizer does nothing of what it is for"
+    summary = "an argument of a layer, a loss or an optimizer defeats its purpose"
     ops = (
         "cross_entropy",
         "dropout",
@@ -75,7 +75,7 @@ class ArgumentAbsurd(Rule):
                     "p",
                     0 if not op.direct else 1,
                     p,
-                    f"dropout with p={p:g} sets {p:.0%} of its input to zero in training: what follows learns from nearly nothing.",
+                    f"dropout with p={p:g} sets {p:.0%} of its input to zero in training, so hardly any signal reaches the next layer.",
                     "p is the part that is dropped, not the part that is kept",
                 )
         elif op.name == "clamp":
@@ -94,7 +94,7 @@ class ArgumentAbsurd(Rule):
                     "negative_slope",
                     0 if not op.direct else 1,
                     slope,
-                    f"leaky_relu with a negative slope of {slope!r} gives back its input: the layers around it are one linear layer.",
+                    f"leaky_relu with a negative slope of {slope!r} returns its input unchanged: the layers around it compute a single linear map.",
                     "the first argument of LeakyReLU is the slope; write inplace=True by name",
                 )
 
@@ -124,7 +124,7 @@ class ArgumentAbsurd(Rule):
             return
         self._at(
             op.site,
-            f"{op.name} drops nothing here: its `training` is False unless it is given, also in train mode.",
+            f"{op.name} drops nothing here: its `training` argument is False by default, even in train mode.",
             {"p": float(op.arg("p", 0.5))},
             f"F.{op.name}(x, p, training=self.training)",
         )
@@ -138,7 +138,7 @@ class ArgumentAbsurd(Rule):
         if made is not None and made.name in _POSITIVE:
             self._at(
                 cause_site(op),
-                f"poisson_nll_loss takes the logarithm of the rate, and gets the result of {made.name}: the loss takes exp of it once more.",
+                f"poisson_nll_loss expects the logarithm of the rate but gets the result of {made.name}, and takes exp of it once more.",
                 {"rate_at": made.site},
                 f"`log_input=False`, or no {made.name} before the loss",
             )
@@ -173,9 +173,10 @@ class ArgumentAbsurd(Rule):
             return  # of unit length: their products are small
         self._at(
             site,
-            f"the scores of this attention are multiplied by {number:.3g}: their softmax takes one position and has no gradient for the others.",
+            f"the scores of this attention are multiplied by {number:.3g}: their softmax selects a single position and has no gradient for the "
+            "others.",
             {"factor": float(number), "size": size},
-            "divide by the root of the size: `q @ k.transpose(-2, -1) / math.sqrt(d)`",
+            "divide by the square root of the size: `q @ k.transpose(-2, -1) / math.sqrt(d)`",
         )
 
     def _at(self, site: Any, message: str, evidence: dict[str, Any], fix: str) -> None:
@@ -193,8 +194,8 @@ class ArgumentAbsurd(Rule):
         if len(seen) == 4 and seen == [seen[0] + k for k in range(4)] and seen[0] in (0.0, 1.0):
             self._at(
                 event.site,
-                f"ReduceLROnPlateau is given {', '.join(f'{n:g}' for n in seen)}, ...: that is the number of the epoch and no metric, so it never "
-                "gets better and the rate falls all the time.",
+                f"ReduceLROnPlateau is given {', '.join(f'{n:g}' for n in seen)}, ...: this is the number of the epoch, not a metric. It never "
+                "improves, so the learning rate keeps falling.",
                 {"given": seen},
                 "`scheduler.step(val_loss)`",
             )
@@ -215,8 +216,8 @@ class ArgumentAbsurd(Rule):
                     event,
                     "weight_decay",
                     decay,
-                    f"with weight_decay={decay:g} and lr={lr:g} each step takes {lr * decay:.0%} from every weight: "
-                    "they go to zero whatever the loss says.",
+                    f"with weight_decay={decay:g} and lr={lr:g} each step removes {lr * decay:.0%} of every weight: they go to zero, whatever the "
+                    "loss is.",
                     "usual values are between 0 and 0.1",
                 )
             elif not decoupled and decay >= _DECAYED and lr > 0:
@@ -232,7 +233,7 @@ class ArgumentAbsurd(Rule):
                     event,
                     "betas",
                     None,
-                    f"betas={tuple(betas)}: the gradients are averaged for longer than their squares, so that a sudden large gradient is not damped.",
+                    f"betas={tuple(betas)}: the gradients are averaged over more steps than their squares, so a sudden large gradient is not damped.",
                     "the first is for the gradients and the second for their squares: betas=(0.9, 0.999)",
                 )
 
@@ -259,9 +260,9 @@ class ArgumentAbsurd(Rule):
             if given in _NAMED and given in names and given != own and own not in call.keywords:
                 self._at(
                     site,
-                    f"`{text}` is given to {kind.__name__} as its `{own}`, which stands at that place; `{given}` keeps its default.",
+                    f"`{text}` is passed to {kind.__name__} at the position of `{own}`, so it sets `{own}`, and `{given}` keeps its default.",
                     {"argument": own, "given": text},
-                    f"write it by name: `{given}={text}`",
+                    f"pass it by name: `{given}={text}`",
                 )
 
     def _momentum(self, event: OptimizerInfo, group: dict[str, Any]) -> None:
@@ -285,8 +286,8 @@ class ArgumentAbsurd(Rule):
                 event,
                 "momentum",
                 momentum,
-                f"momentum={momentum:g} averages nothing.{place}{'.' if place else ''}",
-                "write `momentum=` and `weight_decay=` by name"
+                f"momentum={momentum:g} hardly averages anything.{place}{'.' if place else ''}",
+                "pass `momentum=` and `weight_decay=` by name"
                 if len(given) > 2
                 else "usual values are between 0.8 and 0.99",
             )
@@ -295,9 +296,9 @@ class ArgumentAbsurd(Rule):
                 event,
                 "dampening",
                 dampening,
-                f"{dampening:g} is given to SGD as its dampening, which is the fourth argument and does nothing when it is so small; "
-                "the weight decay keeps its default.",
-                f"write it by name: `weight_decay={dampening:g}`",
+                f"{dampening:g} is passed to SGD as its fourth argument, which is the dampening. Such a small dampening has no effect, and the "
+                "weight decay keeps its default.",
+                f"pass it by name: `weight_decay={dampening:g}`",
             )
         elif momentum < 1 and decay < _DECAYED and lr * decay / (1 - momentum) >= _PULLED:
             self._optimizer(
@@ -305,7 +306,7 @@ class ArgumentAbsurd(Rule):
                 "weight_decay",
                 decay,
                 f"with weight_decay={decay:g}, lr={lr:g} and momentum={momentum:g} the weights lose {min(1, lr * decay / (1 - momentum)):.0%} of "
-                "themselves per step: they go to zero whatever the loss says.",
+                "their size per step: they go to zero, whatever the loss is.",
                 "usual values are between 0 and 0.01",
             )
 

@@ -368,8 +368,8 @@ class Fresh:
             more = f" and {len(new) - 1} more" if len(new) > 1 else ""
             self.rule.report(
                 Place(place.file, test[0]) if test is not None else place,
-                f"{names[0]}{more} of {title} were in no state that was loaded, and are frozen here with {others} that were: they keep "
-                "the values that their layer was made with, and nothing trains them.",
+                f"{names[0]}{more} of {title} were not loaded from any state, but are frozen here together with {others} parameters that were: they "
+                "keep their initial values, and nothing trains them.",
                 evidence={"parameters": names[:8], "frozen_with_them": others},
                 fix="freeze only what was loaded: compare whole parts of the name, or `model.backbone.requires_grad_(False)`",
                 severity="warning",

@@ -31,8 +31,8 @@ def tell_twice(
     more = f" and {len(left) - 1} more" if len(left) > 1 else ""
     rule.report(
         info.site,
-        f"this optimizer has the parameters that the one at {other.site} has already, and {left[0]}{more} got gradients and "
-        f"{'are' if more else 'is'} in no optimizer.",
+        f"this optimizer has the same parameters as the one at {other.site}, while {left[0]}{more} got gradients and {'are' if more else 'is'} in "
+        "no optimizer.",
         evidence={"parameters": left[:8]},
         fix="give it the parameters of the other model",
         severity="error",

@@ -143,8 +143,8 @@ class ParamUnused(Rule):
             if all(_takes_first(op, count) for op in uses):
                 self.report(
                     uses[0].site,
-                    f"`[0]` of the states of a {layer.name.upper()} with {count} layers is that of its first layer: the layers above it learn "
-                    "nothing.",
+                    f"`[0]` of the states of a {layer.name.upper()} with {count} layers is the state of its first layer, so the layers above it do "
+                    "not learn.",
                     evidence={"layers": count, "layer_at": str(layer.site)},
                     fix="the last layer's state is `h[-1]`",
                 )

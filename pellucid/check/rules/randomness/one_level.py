@@ -38,7 +38,7 @@ class OneLevel:
             return
         self._rule.report(
             made.site,
-            f"one random number is drawn for all {index.shape[0]} rows of a batch: each step trains a single level of the {table.shape[0]} in this "
+            f"one random number is drawn for all {index.shape[0]} rows of a batch: each step trains only one of the {table.shape[0]} levels in this "
             "table.",
             evidence={"rows": index.shape[0], "used_at": op.site},
             fix="draw one for each row: `torch.randint(0, T, (len(x),))`",

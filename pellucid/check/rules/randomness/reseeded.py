@@ -39,10 +39,10 @@ class SeededSamples:
         if _changes_stored(site):
             self._rule.report(
                 site,
-                f"each sample seeds the generator with its own number: it is changed in the same way in each of {times} passes, and all "
-                "random numbers of the program begin anew with it.",
+                f"each sample seeds the generator with its own index: it gets the same random changes in each of {times} passes, and all other "
+                "random numbers of the program restart, too.",
                 evidence={"samples": len(seeds), "seed": event.seed},
-                fix="seed once, before the training; for streams of their own use generators whose seed depends on the epoch, too",
+                fix="seed once, before training. If you need a stream per sample, use generators whose seed also depends on the epoch",
             )
 
 

@@ -167,7 +167,7 @@ class SameMask(Rule):
             return
         self.report(
             event.site if self._pass is None else self._pass,
-            "this DistributedSampler shuffles with its seed and its epoch, and the epoch stays 0: the order is the same in every pass.",
+            "this DistributedSampler shuffles by its seed and its epoch, but the epoch stays 0: the order is the same in every pass.",
             evidence={"passes": event.passes, "loader": event.site},
             fix="call `sampler.set_epoch(epoch)` at the beginning of each epoch",
         )

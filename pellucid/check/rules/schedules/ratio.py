@@ -91,8 +91,7 @@ class RatioAlwaysOne(Rule):
         if self._equal.again(compared.site):
             self.report(
                 self._made_at(compared) or clipped.site,
-                "the ratio of new to old probabilities is exactly 1, and both sides have the same gradient, so none is left: "
-                "the old log-probabilities are those that are computed now.",
+                "the ratio of new to old probabilities is exactly 1 and has no gradient, because both are the same tensor: the gradients cancel.",
                 evidence={"clipped_at": clipped.site, "ratio_at": compared.site},
                 fix="compute the old log-probabilities once, without gradients, before the first update of these samples",
             )

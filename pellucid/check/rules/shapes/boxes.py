@@ -60,7 +60,7 @@ class BoxFormat(Rule):
             self._told.add(place.key)
             self.report(
                 place,
-                f"{held[1] / held[0]:.0%} of these boxes end before they begin: they are stored as x, y, width, height (or by their center), and "
+                f"{held[1] / held[0]:.0%} of these boxes end before they start: they are stored as x, y, width, height (or by their center), and "
                 "are read as x1, y1, x2, y2.",
                 evidence={"boxes": held[0], "below_zero": held[1], "computed_at": op.site},
                 fix="convert them first: `torch.cat([b[:, :2], b[:, :2] + b[:, 2:]], 1)`, or torchvision.ops.box_convert(b, 'xywh', 'xyxy')",

@@ -24,7 +24,7 @@ class NormWrongAxis(Rule):
     slug = "norm-wrong-axis"
     id = "PL115"
     severity = "warning"
-    summary = "a normalization layer takes time or width for the features"
+    summary = "a normalization layer normalizes over time or width instead of the features"
     ops = ("layer_norm", "batch_norm", *_READERS)
 
     def __init__(self) -> None:
@@ -56,7 +56,7 @@ class NormWrongAxis(Rule):
         if found is not None and found[0] == 1 and found[1].startswith("conv"):
             self._tell(
                 op,
-                f"this LayerNorm normalizes the last axis of {list(value.shape)}, and the {value.shape[1]} channels of the {found[1]} before it are "
+                f"this LayerNorm normalizes the last axis of {list(value.shape)}, but the {value.shape[1]} channels of the {found[1]} before it are "
                 "axis 1.",
                 {"shape": list(value.shape), "normalized_shape": list(shape)},
                 "`norm(x.movedim(1, -1)).movedim(-1, 1)`, or `nn.GroupNorm(1, channels)`",
@@ -65,8 +65,8 @@ class NormWrongAxis(Rule):
     def _time(self, op: Op, value: Value) -> None:
         self._tell(
             op,
-            f"this batch norm gets {list(value.shape)} and normalizes along axis 1, with one mean and scale for each of {value.shape[1]} time steps: "
-            "the features are the last axis.",
+            f"this batch norm gets {list(value.shape)} and normalizes along axis 1, with one mean and scale for each of {value.shape[1]} time "
+            "steps, but the features are the last axis.",
             {"shape": list(value.shape)},
             "`norm(x.transpose(1, 2)).transpose(1, 2)` with `nn.BatchNorm1d(features)`",
         )

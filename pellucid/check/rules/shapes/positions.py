@@ -24,7 +24,9 @@ class PositionsOfTheBatch(Rule):
     slug = "positions-of-the-batch"
     id = "PL114"
     severity = "error"
-    summary = "positions are counted along the batch instead of the sequence, or not at all"
+    summary = (
+        "positional encodings follow the batch instead of the sequence, or are the same everywhere"
+    )
     ops = ("add", "embedding", *LOSSES)
 
     def __init__(self) -> None:
@@ -52,8 +54,8 @@ class PositionsOfTheBatch(Rule):
                 ):
                     self.report(
                         Place(file, n.lineno),
-                        f"`{ast.unparse(floor)}` is a whole number, 0 for all columns of the first part of the table, so they all have the same "
-                        "frequency.",
+                        f"`{ast.unparse(floor)}` is an integer division, which gives 0 for the first columns of the table, so they all have the "
+                        "same frequency.",
                         fix=f"`{ast.unparse(floor).replace('//', '/')}`",
                     )
 
@@ -99,7 +101,8 @@ class PositionsOfTheBatch(Rule):
             return
         self.report(
             made.site,
-            f"all positions are {int(rows.flat[0])}: of the {table.shape[0]} rows of this table one is read, and all places look alike.",
+            f"all positions are {int(rows.flat[0])}: only one of the {table.shape[0]} rows of this table is used, so the model cannot distinguish "
+            "positions.",
             evidence={"shape": list(ids.shape), "looked_up_at": op.site},
             fix="torch.arange(ids.shape[1])",
         )

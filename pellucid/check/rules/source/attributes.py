@@ -39,7 +39,7 @@ def unregistered(recorder: Any, value: Value, inputs: set[int]) -> Any:
 
 def made_of_one(name: str) -> str:
     """What is wrong with an attribute that was computed of a parameter."""
-    return f"`self.{name}` was computed of an nn.Parameter and is none itself, so the module does not know it"
+    return f"`self.{name}` was computed from an nn.Parameter and is not a parameter itself, so the module does not know it"
 
 
 def computed(recorder: Any) -> tuple[Any, str] | None:

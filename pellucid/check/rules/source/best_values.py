@@ -67,10 +67,10 @@ def best_of_all_folds(root: ast.Module) -> Iterator[Found]:
                     yield (
                         start.lineno,
                         (
-                            f"`{best}` begins once, before the loop at line {outer.lineno}, each of whose rounds trains a model: a round that gets "
-                            f"no better than an earlier one loads that one's weights from `{state}`."
+                            f"`{best}` is set only once, before the loop at line {outer.lineno}, which trains a model in each iteration: an "
+                            f"iteration that does not beat an earlier one loads the weights of that one from `{state}`."
                         ),
-                        f"set `{best}` and `{state}` at the beginning of each round",
+                        f"set `{best}` and `{state}` at the beginning of each iteration",
                     )
                     break
 
@@ -128,8 +128,8 @@ def patience_never_reset(root: ast.Module) -> Iterator[Found]:
             yield (
                 line,
                 (
-                    f"`{count}` counts how often `{best}` was not beaten, and is not set back when it is: the training stops after so many bad "
-                    "epochs in all, not in a row."
+                    f"`{count}` counts the epochs that do not improve `{best}`, but is not reset when one does: training stops after so many bad "
+                    "epochs in total, not in a row."
                 ),
                 f"`{count} = 0` here",
             )

@@ -20,7 +20,9 @@ class ClippingWithoutEffect(Rule):
     slug = "clipping-without-effect"
     id = "PL312"
     severity = "error"
-    summary = "gradients are clipped when there is nothing to clip, or again and again"
+    summary = (
+        "gradients are clipped at a time when clipping has no effect, or repeatedly in one step"
+    )
     supersedes = ("lr-absurd", "exploding-gradient")
     ops = ("clamp",)
 
@@ -112,8 +114,8 @@ class ClippingWithoutEffect(Rule):
             if again >= 8 and again > after > 0:
                 self.report(
                     site,
-                    f"these weights are clamped {again + after} times, {again} of them without a step of their optimizer since the last time: "
-                    "the network that was stepped on is another one.",
+                    f"these weights are clamped {again + after} times, {again} of them although their optimizer has not stepped since the last "
+                    "time: the optimizer that steps trains another network.",
                     evidence={"after_a_step": after, "without_one": again},
                     fix="clamp the weights of the critic, after the critic's step",
                 )
@@ -121,7 +123,7 @@ class ClippingWithoutEffect(Rule):
             if steps >= OFTEN:
                 self.report(
                     site,
-                    "gradients are clipped after each batch that is added to them: the first batches of a step are scaled down again and again.",
+                    "accumulated gradients are clipped after each batch, so the first batches of a step are scaled down again and again.",
                     evidence={"steps": steps},
                     fix="clip once, right before `optimizer.step()`",
                 )

@@ -29,7 +29,7 @@ class ResultDropped(Rule):
     slug = "result-dropped"
     id = "PL608"
     severity = "error"
-    summary = "a result is dropped: a new tensor of a statement, the best weights of a run"
+    summary = "a result is discarded: the new tensor that a statement creates, or the best weights of a run"
     covered = ("similarity-wrong", "mask-without-effect")
     ops = tuple(sorted(_CHANGES | _ARITHMETIC))
 
@@ -46,7 +46,7 @@ class ResultDropped(Rule):
         self._seen.add(site)
         self.report(
             site,
-            f"`state_dict()` returns a new dictionary, and this statement changes and drops it: the weights of `{found[2]}` stay as they are.",
+            f"`state_dict()` returns a new dictionary, and this statement only changes that dictionary: the weights of `{found[2]}` do not change.",
             evidence={"operation": "state_dict", "tensor": found[2]},
             fix=f"`{found[2]}.load_state_dict(...)`",
         )
@@ -58,7 +58,7 @@ class ResultDropped(Rule):
             for line, name in _kept_for_nothing(root) if root is not None else ():
                 self.report(
                     Place(file, line),
-                    f"`{name}` keeps the best weights, and nothing reads it: what follows uses the weights of the last epoch.",
+                    f"`{name}` keeps the best weights, but nothing reads it: the code that follows uses the weights of the last epoch.",
                     evidence={"name": name},
                     fix=f"`model.load_state_dict({name})` after the loop",
                 )
@@ -97,7 +97,7 @@ class ResultDropped(Rule):
             fix = f"write in place: {inplace}" if leaf else f"{fix}, or {inplace}"
         self.report(
             site,
-            f"`{op.name}` returns a new tensor and leaves `{whose}` as it is. This statement drops the new one.",
+            f"`{op.name}` returns a new tensor and leaves `{whose}` unchanged. This statement discards the new tensor.",
             evidence={"operation": op.name, "tensor": whose},
             fix=fix,
             covers=[given.producer.site] if given.producer is not None else [],

@@ -190,7 +190,7 @@ class MissingZeroGrad(Rule):
         if own_way is not None:
             self.report(
                 own_way,
-                f"this `zero_grad` takes the place of the library's and clears no gradients: those of {who} are never cleared, so each "
+                f"this `zero_grad` overrides the library's method and clears no gradients: those of {who} are never cleared, so each "
                 "step uses the sum of all gradients so far.",
                 evidence={"step": self.step, "parameters": len(stale), "used_at": str(site)},
                 fix="call `super().zero_grad()` in it",
@@ -200,10 +200,10 @@ class MissingZeroGrad(Rule):
         if lost is not None:
             self.report(
                 lost,
-                f"this method takes the place of one that clears the gradients, and does not call it: those of {who} are never cleared, so "
+                f"this method overrides one that clears the gradients, and does not call it: those of {who} are never cleared, so "
                 "each step uses the sum of all gradients so far.",
                 evidence={"step": self.step, "parameters": len(stale), "used_at": str(site)},
-                fix="call the method of the base class in it, `super()`, or clear the gradients here",
+                fix="call the method of the base class with `super()`, or clear the gradients here",
             )
             return
         wrong = self._wrong

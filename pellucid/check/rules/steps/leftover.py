@@ -157,10 +157,10 @@ class LeftoverGradients(_Gradients):
             if count == TIMES:
                 self.report(
                     p.site,
-                    "this backward is for the gradient of the input, and what it leaves in the parameters is still there when the step "
-                    "uses them: each step follows both losses.",
+                    "this backward is meant for the gradient of the input, but it also leaves gradients in the parameters, which the next step "
+                    "uses: each step follows both losses.",
                     evidence={"added_to_by": str(others[-1]), "steps": count},
-                    fix="take the gradient of the input alone: `torch.autograd.grad(loss, x)`, or clear those of the parameters afterwards",
+                    fix="compute only the gradient of the input, `torch.autograd.grad(loss, x)`, or clear the gradients of the parameters afterwards",
                 )
             return
 

@@ -19,7 +19,7 @@ class OptimizerRecreated(Rule):
     slug = "optimizer-recreated"
     id = "PL317"
     severity = "error"
-    summary = "an optimizer or a schedule is made anew in each round and forgets its state"
+    summary = "an optimizer or a schedule is created again in each iteration and loses its state"
 
     def __init__(self) -> None:
         # by place: the last one, what it holds, how often it was made anew, loaders gone through
@@ -61,10 +61,11 @@ class OptimizerRecreated(Rule):
         if now["times"] == _TIMES:
             self.report(
                 site,
-                f"{event.class_name} is made anew for the same parameters after every {steps} step{'s' * (steps > 1)}: each time it forgets "
-                "its averages of the gradients.",
+                f"{event.class_name} is created again for the same parameters after every {f'{steps} steps' if steps > 1 else 'step'}: each time it "
+                "loses its "
+                "averages of the gradients.",
                 evidence={"steps_of_each": steps, "times": _TIMES + 1},
-                fix="make the optimizer once, before the loop",
+                fix="create the optimizer once, before the loop",
             )
 
     def on_scheduler_step(self, event: SchedulerStep) -> None:
@@ -83,7 +84,7 @@ class OptimizerRecreated(Rule):
             if rounds == _TIMES:
                 self.report(
                     event.made,
-                    f"{event.scheduler} is made anew before each of its steps: it always takes the first one.",
+                    f"{event.scheduler} is created again before each of its steps, so it only ever makes its first step.",
                     evidence={"times": rounds + 1},
-                    fix="make the schedule once, before the loop",
+                    fix="create the schedule once, before the loop",
                 )

@@ -37,7 +37,7 @@ def never_instances(root: ast.Module) -> Iterator[Found]:
                 if several and all(_LAYERS.match(ast.unparse(k)) for k in several):
                     yield (
                         node.lineno,
-                        f"`{ast.unparse(node)}` is never true: `{left}` is a module and `{right}` a class, so nothing below is done.",
+                        f"`{ast.unparse(node)}` is never true: `{left}` is a module and `{right}` a class, so the code below never runs.",
                         f"`isinstance({left}, {right})`",
                     )
             if isinstance(node.left, ast.Call) and isinstance(node.left.func, ast.Name):
@@ -45,7 +45,7 @@ def never_instances(root: ast.Module) -> Iterator[Found]:
                     if isinstance(node.comparators[0].value, str):
                         yield (
                             node.lineno,
-                            f"`{ast.unparse(node)}` is never true: a type is not equal to a text, so nothing below is done.",
+                            f"`{ast.unparse(node)}` is never true: a type never equals a string, so the code below never runs.",
                             f"`type({ast.unparse(node.left.args[0])}).__name__ == {right}`",
                         )
 
@@ -97,7 +97,7 @@ def constant_counters(root: ast.Module) -> Iterator[Found]:
                 if use is not None:
                     yield (
                         getattr(use, "lineno", loop.lineno),
-                        f"`{name}` is set to 0 before the loop and never counted, so `{ast.unparse(use)}` has the same value in every step.",
+                        f"`{name}` is set to 0 before the loop and never incremented, so `{ast.unparse(use)}` has the same value in every step.",
                         f"`{name} += 1` at the end of each step",
                     )
                     break
@@ -192,7 +192,7 @@ def unread_seeds(root: ast.Module) -> Iterator[Found]:
                     if isinstance(call.args[0], ast.Constant):
                         yield (
                             call.lineno,
-                            f"`{ast.unparse(call)}` sets a constant seed, and `{name}` is not read: what is made for different seeds is the same.",
+                            f"`{ast.unparse(call)}` sets a constant seed and ignores `{name}`, so different seeds give the same result.",
                             f"`{ast.unparse(call.func)}({name})`",
                         )
                         break

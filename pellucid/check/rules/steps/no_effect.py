@@ -62,8 +62,8 @@ class SettingWithoutEffect(Rule):
         for place, site, steps in self._ramps.found():
             self.report(
                 place,
-                f"this whole-number division gives 0, and with it the weight of a term of the loss, in all {steps} steps: "
-                "nothing learns from that term.",
+                f"this integer division gives 0 in all {steps} steps, and so does the weight of a loss term that is computed from it: nothing "
+                "learns from that term.",
                 evidence={"multiplied_at": site, "steps": steps},
                 fix="divide with `/`",
             )
@@ -95,13 +95,13 @@ class SettingWithoutEffect(Rule):
         if held[2] == 2 and last.number not in self._scheduled:
             self.report(
                 event.site if again else last.site,
-                f"the optimizer of this {event.scheduler} does not step any more: another {last.class_name} was made at the same line and has no "
+                f"the optimizer of this {event.scheduler} no longer steps. Another {last.class_name} was created at the same line and has no "
                 "schedule, so its rate never changes."
                 if again
-                else f"this {last.class_name} takes over the parameters of an optimizer that has a {event.scheduler}, and gets no schedule: "
-                "its rate never changes, and the schedule goes on for the one that does not step any more.",
+                else f"this {last.class_name} takes over the parameters of an optimizer with a {event.scheduler} but gets no schedule itself. "
+                "Its rate never changes, and the schedule continues for the old optimizer, which no longer steps.",
                 evidence={"schedule_made_at": event.made, "optimizer_made_at": last.site},
-                fix="make the schedule anew wherever the optimizer is made anew",
+                fix="create a new schedule wherever you create a new optimizer",
             )
 
     def _resumed(self, info: OptimizerInfo) -> None:
@@ -121,10 +121,10 @@ class SettingWithoutEffect(Rule):
         self._told.add(("loaded", info.number))
         self.report(
             info.loaded,
-            f"this {info.class_name} was made with lr={made[0]:g}, and the state that is loaded here sets it to {used[0]:g}, the rate of the "
-            "optimizer that was saved.",
+            f"this {info.class_name} was created with lr={made[0]:g}, but the state that is loaded here sets it to {used[0]:g}, the rate of the "
+            "saved optimizer.",
             evidence={"made_at": site, "lr": used[0]},
-            fix="leave the optimizer's state out, or set the rate afterwards: `for group in optimizer.param_groups: group['lr'] = 1e-4`",
+            fix="do not load the optimizer's state, or set the rate afterwards: `for group in optimizer.param_groups: group['lr'] = 1e-4`",
         )
 
     def on_optimizer(self, event: OptimizerInfo) -> None:
@@ -177,10 +177,10 @@ class SettingWithoutEffect(Rule):
                     self._told.add((type(module).__name__, name))
                     self.report(
                         found,
-                        f"`{name}` of a {type(module).__name__} is set to {size}, and its weight stays {list(weight.shape)}: the attribute "
-                        "only says what the layer was made with.",
+                        f"`{name}` of a {type(module).__name__} is set to {size}, but its weight stays {list(weight.shape)}: the attribute only "
+                        "shows the size with which the layer was created.",
                         evidence={"set": name, "to": size, "weight": list(weight.shape)},
-                        fix="put a new layer in its place: `model.fc = nn.Linear(in_features, classes)`",
+                        fix="replace the layer: `model.fc = nn.Linear(in_features, classes)`",
                     )
 
     def _assignment(self, matches: Any) -> Place | None:
@@ -204,7 +204,7 @@ class SettingWithoutEffect(Rule):
         if found is not None:
             self.report(
                 found,
-                f"`{what}` is set, and {info.class_name} does not read it: its steps use the numbers in `param_groups`.",
+                f"`{what}` is set, but {info.class_name} does not read it: its steps use the values in `param_groups`.",
                 evidence={"set": what, "used": [repr(g.get(name)) for g in info.groups]},
                 fix=f'for group in optimizer.param_groups: group["{name}"] = ...',
             )

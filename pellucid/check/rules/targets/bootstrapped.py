@@ -195,10 +195,10 @@ class TerminalNotMasked(OfTargets):
             for line, sum_ in across_episodes(file):
                 self.report(
                     Place(file, line),
-                    f"`{sum_}` goes on over the ends of episodes: the rollout resets its environment in between, and the return of one episode gets "
-                    "the rewards of the next.",
+                    f"`{sum_}` continues past the ends of episodes: the rollout resets its environment in between, so the return of one episode "
+                    "includes the rewards of the next.",
                     evidence={"sum": sum_},
-                    fix="multiply what comes after by `1 - done[t]`",
+                    fix="multiply the value of the later steps by `1 - done[t]`",
                 )
         for site, (seen, ones) in self._factors.items():
             if seen >= 128 and 0 < ones < 0.25 * seen:

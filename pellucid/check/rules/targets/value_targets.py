@@ -68,7 +68,7 @@ class ValueTarget(OfTargets):
                 self.report(
                     made.site,
                     f"the largest value is taken over the {rows} rows of the batch instead of the {table.shape[1]} actions: every row gets the "
-                    "value of the best other one.",
+                    "value of the best row.",
                     evidence={"shape": list(table.shape), "dim": axis, "target_at": found.op.site},
                     fix="`next_q.max(dim=1).values`",
                 )
@@ -103,7 +103,7 @@ class ValueTarget(OfTargets):
             if steps >= _MANY and site is not None:
                 self.report(
                     _update_at(site.file) or site,
-                    f"the network of the targets is the same in all of {steps} steps of this run: it never gets the weights that are trained.",
+                    f"the target network does not change in the {steps} steps of this run: it never gets the trained weights.",
                     evidence={"target_at": site, "steps": steps},
                     fix="copy the weights more often: `target.load_state_dict(online.state_dict())`",
                     severity="warning",
@@ -124,8 +124,7 @@ class ValueTarget(OfTargets):
                 if self._repeated.again(op.site):
                     self.report(
                         op.site,
-                        "this difference adds the discounted value of the same state that it subtracts: of the state that follows, nothing is "
-                        "in it.",
+                        "this difference adds the discounted value of the same state that it subtracts, instead of the value of the next state.",
                         evidence={"reward": str(made.site)},
                         fix="`delta = rewards[t] + gamma * values[t + 1] - values[t]`",
                     )
@@ -142,10 +141,10 @@ class ValueTarget(OfTargets):
                 if isinstance(loop, ast.For) and (found := _forward(loop)) is not None:
                     self.report(
                         Place(file, loop.lineno),
-                        f"this loop goes over the rewards from the first to the last, and `{found}` adds the discounted ones before: "
-                        "the return of a step is what comes after it.",
+                        f"this loop goes from the first reward to the last, so `{found}` adds earlier rewards. The return of a step is the "
+                        "discounted sum of the rewards after it.",
                         evidence={"sum": found},
-                        fix="go over `reversed(rewards)` and put each return in front",
+                        fix="loop over `reversed(rewards)` and insert each return at the front",
                     )
 
 

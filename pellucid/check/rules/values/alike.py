@@ -123,9 +123,9 @@ class Alike:
             if looks >= _FEWEST and isinstance(row, np.ndarray) and made is not None and varied:
                 return (
                     made,
-                    f"every row of every batch that {path} is given is the same, while the labels differ: the input says nothing about them.",
+                    f"all rows of all batches that {path} gets are the same, while the labels differ: the input contains no information about them.",
                     {"rows": looks, "first": row[:4].tolist()},
-                    "look at one sample: whole-number division of 8-bit pixels, for example, leaves zeros (`x // 255`, use `x / 255`)",
+                    "look at one sample. Integer division of 8-bit pixels, for example, leaves zeros: use `x / 255` instead of `x // 255`",
                 )
         return None
 

@@ -131,10 +131,10 @@ class Graphs:
                     self._told.add(made.site)
                     self._rule.report(
                         _appended(edges) or edges.site,
-                        f"the edges of {len(sizes)} graphs are joined as they are, while their {nodes.shape[0]} nodes are joined one graph after "
-                        f"the other: all edges are among the first {max(sizes)} nodes.",
+                        f"the edges of {len(sizes)} graphs are joined without an offset, although their {nodes.shape[0]} nodes are joined one graph "
+                        f"after the other: all edges are between the first {max(sizes)} nodes.",
                         evidence={"nodes": list(sizes[:6]), "used_at": op.site},
-                        fix="add the number of nodes before each graph: `edges.append(e + start); start += len(x)`",
+                        fix="add the number of nodes in the graphs before: `edges.append(e + start); start += len(x)`",
                     )
                     return
 
