@@ -62,8 +62,7 @@ class OptimizerRecreated(Rule):
             self.report(
                 site,
                 f"{event.class_name} is created again for the same parameters after every {f'{steps} steps' if steps > 1 else 'step'}: each time it "
-                "loses its "
-                "averages of the gradients.",
+                "loses its averages of the gradients.",
                 evidence={"steps_of_each": steps, "times": _TIMES + 1},
                 fix="create the optimizer once, before the loop",
             )
