@@ -131,13 +131,17 @@ def _brought(
 
 def _detached(name: str, error: BaseException) -> str:
     """What detaches the value of a name, also where that is the pair of states of an LSTM."""
-    for link in user_frames(error) if name else ():
-        value = look_up(ast.parse(name, mode="eval").body, link.tb_frame)
+    try:
+        tree = ast.parse(name, mode="eval").body
+    except SyntaxError:  # no name
+        return "detach() it"
+    for link in user_frames(error):
+        value = look_up(tree, link.tb_frame)
         if isinstance(value, (tuple, list)):
             return f"{name} = tuple(s.detach() for s in {name})"
         if value is not None:
             break
-    return f"{name or 'the value'}.detach()"
+    return f"{name}.detach()"
 
 
 def _general_fix(known: Facts) -> str:
