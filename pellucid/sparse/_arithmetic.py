@@ -174,12 +174,12 @@ def _times_dense(x: Any, y: Any) -> Any:
 
 
 @operation("div")
-def div(x: Any, y: Any) -> Any:
+def div(x: Any, y: Any, name: str = "division") -> Any:
     if not isinstance(x, Tensor):
         raise refuse("reciprocal", y)
     if not _number(y):
         raise OperationError(
-            f"Sparse division requires a scalar or zero-dim dense tensor divisor (got shape {list(y._array.shape)} for divisor)"
+            f"Sparse {name} requires a scalar or zero-dim dense tensor divisor (got shape {list(y._array.shape)} for divisor)"
         )
     if is_sparse(y):
         raise OperationError("Sparse division requires a dense divisor")
@@ -191,7 +191,7 @@ def div(x: Any, y: Any) -> Any:
 @operation("floor_divide")
 def floor_divide(x: Any, y: Any) -> Any:
     if not isinstance(x, Tensor) or not _number(y) or x._array.layout != "coo":
-        return div(x, y)
+        return div(x, y, "floor division")
     return each("floor_divide", x, y)
 
 

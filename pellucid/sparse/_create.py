@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from types import TracebackType
 from typing import Any
 
@@ -23,6 +24,11 @@ NAMES = {
     "bsr": "SparseBsr",
     "bsc": "SparseBsc",
 }
+
+
+def _layout_name(layout: Any) -> str:
+    """A layout's name in PyTorch's messages."""
+    return NAMES.get(str(layout).removeprefix("torch.sparse_"), "Strided")
 
 
 class check_sparse_tensor_invariants:  # noqa: N801 (PyTorch's name)
@@ -168,6 +174,7 @@ def sparse_coo_tensor(
     """
     if values is None:
         shape = _shape_alone(indices if size is None else size)
+        _check_count(shape)
         kind = (dtype or dtypes.get_default_dtype()).numpy
         made = wrapped(
             SparseArray(
@@ -207,18 +214,23 @@ def sparse_coo_tensor(
                 "'len(size) == sparse_dim + dense_dim' is not satisfied: "
                 f"len(size) = {len(shape)}, sparse_dim = {len(places)}, dense_dim = {v.ndim - 1}"
             )
-        if any(s < 0 for s in shape):
-            raise OperationError("numel: integer multiplication overflow")
+        _check_count(shape)
         expected = (v.shape[0], *shape[len(places) :])
         if v.shape != expected:
             raise OperationError(
                 f"values has incorrect size, expected {list(expected)}, got {list(v.shape)}"
             )
     known = v.shape[0] < 2 if is_coalesced is None else bool(is_coalesced)
-    pattern = SparseArray("coo", shape, v, places, None, known and is_coalesced is not None)
+    pattern = SparseArray("coo", shape, v, places, None, known)
     if _checks(check_invariants):
         check_whole(pattern)
     return _made(pattern, given, "SparseCooTensorWithDimsAndTensors", requires_grad)
+
+
+def _check_count(shape: tuple[int, ...]) -> None:
+    """Refuse a shape whose number of elements is negative or needs more than 64 bits."""
+    if any(s < 0 for s in shape) or math.prod(shape) >= 1 << 63:
+        raise OperationError("numel: integer multiplication overflow")
 
 
 def _made(pattern: SparseArray, values: Tensor, name: str, requires_grad: bool) -> Any:
@@ -559,9 +571,7 @@ def spdiags(diagonals: Tensor, offsets: Tensor, shape: Any, layout: Any = None) 
         devices.sparse_csr,
     ):
         raise OperationError(
-            f"Only output layouts ({devices.sparse_coo}, {devices.sparse_csc}, and {devices.sparse_csr}) are supported, got {layout}".replace(
-                "torch.sparse_", "Sparse"
-            )
+            f"Only output layouts (Sparse, SparseCsc, SparseCsr) are supported, got {_layout_name(layout)}"
         )
     where = np.atleast_1d(offsets._array)
     if where.ndim > 1:

@@ -44,20 +44,40 @@ def _deprecated(old: str, new: str, device: str = "") -> None:
     )
 
 
-def _type(name: str, kind: dtypes.dtype) -> _SparseType:
+def _builder(kind: dtypes.dtype, caller: str) -> Any:
+    """What makes a sparse tensor of indices and values, or of sizes."""
+
     @native("_sparse.new")
     def build(*args: Any, device: Any = None) -> Any:
+        if device is not None and (where := devices.device(device)).type != "cpu":
+            raise RuntimeError(
+                f"legacy constructor expects device type: cpu but device type: {where.type} was passed"
+            )
         if args and isinstance(args[0], Tensor):
             taken = "indices, values, " + "shape, " * (len(args) == 3)
             _deprecated(taken + "*, device=", taken, ", device=")
+            if len(args) == 2 and args[0].dtype is not dtypes.int64:
+                found = args[0].dtype.scalar_type_name
+                raise RuntimeError(f"expected scalar type Long but found {found}")
             # PyTorch keeps the values' own type here.
             return sparse_coo_tensor(*args, check_invariants=False)
         if not args:
             _deprecated("", "(0,), ")
             return sparse_coo_tensor(size=(0,), dtype=kind, check_invariants=False)
         _deprecated("shape, *, device=", "shape, ", ", device=")
-        size = tuple(args[0]) if isinstance(args[0], (tuple, list)) else args
-        return sparse_coo_tensor(size=size, dtype=kind, check_invariants=False)
+        size = args[0] if isinstance(args[0], (tuple, list)) else args
+        if size is not args and not isinstance(size, devices.Size):
+            raise TypeError(
+                f"{caller}(sequence) only accepts sizes.  Please use torch.sparse_coo_tensor() "
+                "or construct a strided tensor and convert it to sparse via to_sparse."
+            )
+        return sparse_coo_tensor(size=tuple(size), dtype=kind, check_invariants=False)
+
+    return build
+
+
+def _type(name: str, kind: dtypes.dtype) -> _SparseType:
+    build = _builder(kind, "torch.sparse.SparseTensor")
 
     def new(cls: Any, *args: Any, **kwargs: Any) -> Any:
         alike = len(args) == 1 and isinstance(args[0], cls)
@@ -96,7 +116,7 @@ def _type_of(self: Any, dtype: Any = None, non_blocking: bool = False, **_: Any)
 
 def _new(self: Any, *args: Any, **kwargs: Any) -> Any:
     """A sparse tensor of the same dtype."""
-    return _BY_TYPE[self.dtype](*args, **kwargs)
+    return _builder(self.dtype, "SparseTensor.new")(*args, **kwargs)
 
 
 SparseTensor.new = _new  # type: ignore[method-assign]  # its signatures are not those of `Tensor.new`

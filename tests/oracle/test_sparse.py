@@ -596,3 +596,48 @@ def test_files(kind, zipped):
             got = b.load(file, weights_only=weights_only)
             assert str(got["x"]) == str(KINDS[kind](b, A.astype(np.float32)))
             assert str(got["p"]) == str(b.nn.Parameter(KINDS[kind](b, A.astype(np.float32))))
+
+
+LITTLE = {
+    "less than two values are in order": lambda root: [
+        root.sparse_coo_tensor(
+            root.arange(n).repeat(2, 1), root.ones(n), (3, 3), **given
+        ).is_coalesced()
+        for n in (0, 1, 2)
+        for given in ({}, {"is_coalesced": False}, {"is_coalesced": True})
+    ],
+    "too many elements": lambda root: root.sparse_coo_tensor(
+        root.empty(2, 0, dtype=root.int64), root.empty(0), (2**40, 2**40)
+    ),
+    "too many elements, from a size": lambda root: root.sparse_coo_tensor((2**40, 2**40)),
+    "a negative size": lambda root: root.sparse_coo_tensor((-1, 2)),
+    "floor division": lambda root: root.ones(2, 2) // root.eye(2).to_sparse(),
+    "resize_as_": lambda root: (
+        root.eye(2).to_sparse().resize_as_(root.eye(3).to_sparse()).to_dense().tolist()
+    ),
+    "spdiags as strided": lambda root: root.sparse.spdiags(
+        root.ones(1, 2), root.tensor([0]), (2, 2), layout=root.strided
+    ),
+    "spdiags as bsr": lambda root: root.sparse.spdiags(
+        root.ones(1, 2), root.tensor([0]), (2, 2), layout=root.sparse_bsr
+    ),
+    "new of a list": lambda root: root.eye(2).to_sparse().new([2, 3]),
+    "FloatTensor of a list": lambda root: root.sparse.FloatTensor([2, 3]),
+    "FloatTensor of a size": lambda root: root.sparse.FloatTensor(root.Size([2, 3])).shape,
+    "FloatTensor of indices that are floats": lambda root: root.sparse.FloatTensor(
+        root.tensor([[0.0]]), root.ones(1)
+    ),
+    "another device": lambda root: root.sparse.FloatTensor(device="cuda"),
+}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", LITTLE)
+def test_little_things_are_as_in_pytorch(name):
+    def told(root):
+        try:
+            return LITTLE[name](root)
+        except Exception as error:
+            return type(error).__name__, str(error)
+
+    assert told(pellucid) == told(torch)

@@ -703,8 +703,7 @@ def _length(self: Tensor) -> int:
 
 def _contains(self: Tensor, element: Any) -> bool:
     if isinstance(element, (Tensor, bool, int, float, complex, np.number)):
-        value = element._array if isinstance(element, Tensor) else element
-        return bool((self._array == value).any())
+        return bool((element == self).any())
     raise OperationError(
         f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}."
     )

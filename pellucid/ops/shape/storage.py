@@ -568,6 +568,8 @@ def resize_as_(self: Tensor, the_template: Tensor, memory_format: Any = None) ->
     >>> torch.tensor([[1, 2], [3, 4]]).resize_as_(torch.zeros(3))
     tensor([1, 2, 3])
     """
+    if self.is_sparse and the_template.is_sparse:
+        return self.resize_as_sparse_(the_template)
     if memory_format is dtypes.preserve_format:
         memory_format = suggested_format(the_template)
     return resize_(self, the_template._array.shape, memory_format=memory_format)
