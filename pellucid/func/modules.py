@@ -53,84 +53,105 @@ def functional_call(
             f"Expected parameter_and_buffer_dicts to be a dict, or a list/tuple of dicts, but got {type(parameter_and_buffer_dicts)}"
         )
     args = () if args is None else args if isinstance(args, tuple) else (args,)
-    with _swapped(module, tensors, tie_weights, strict):
+    with reparametrized(module, tensors, tie_weights, strict):
         return module(*args, **(kwargs or {}))
 
 
 @contextmanager
-def _swapped(module: Any, tensors: dict[str, Any], tie: bool, strict: bool) -> Iterator[None]:
-    """Inside the block the module holds the given tensors."""
-    places: dict[str, tuple[dict[str, Any], str]] = {}
-    for prefix, owner in module.named_modules(remove_duplicate=False):
-        for table in (owner._parameters, owner._buffers):
-            for name in table:
-                places[f"{prefix}.{name}" if prefix else name] = (table, name)
+def reparametrized(
+    module: Any, tensors: dict[str, Any], tie_weights: bool, strict: bool
+) -> Iterator[None]:
+    """Inside the block the module holds the given tensors. Names that it does not have become
+    attributes for as long.
+
+    Raises:
+        RuntimeError: with `strict`, missing or unexpected names. ValueError: with `tie_weights`,
+            two tensors for a parameter that has several names. TypeError: something that is no
+            tensor. AttributeError: a submodule that is not there.
+    """
+    if not isinstance(tensors, dict):
+        raise AttributeError(f"'{type(tensors).__name__}' object has no attribute 'keys'")
+    given = _with_all_names(module, tensors) if tie_weights else dict(tensors)
     if strict:
-        unexpected = [k for k in tensors if k not in places]
-        missing = [
-            k for k, (table, name) in places.items() if k not in tensors and table[name] is not None
-        ]
-        if unexpected or missing:
-            parts = (
-                [f"Unexpected key(s): {', '.join(map(repr, sorted(unexpected)))}."]
-                if unexpected
-                else []
-            )
-            parts += (
-                [f"Missing key(s): {', '.join(map(repr, sorted(missing)))}."] if missing else []
-            )
-            raise RuntimeError(
-                f"Error(s) in reparametrizing for {type(module).__name__}:\n\t" + "\n\t".join(parts)
-            )
-    for value in tensors.values():
-        if value is not None and not isinstance(value, Tensor):
-            raise TypeError(f"{value} is not an instance of torch.Tensor")
-    given = {k: v for k, v in tensors.items() if k in places}
-    others = {k: v for k, v in tensors.items() if k not in places}  # attributes for the call
-    if tie:
-        by_identity: dict[int, list[str]] = {}
-        for k, (table, name) in places.items():
-            if table[name] is not None:
-                by_identity.setdefault(id(table[name]), []).append(k)
-        for group in by_identity.values():
-            chosen = [k for k in group if k in given]
-            if len({id(given[k]) for k in chosen}) > 1:
-                raise ValueError(
-                    f"functional_call got multiple values for keys {sorted(chosen)}, which are tied. Consider using tie_weights=False"
-                )
-            for k in group:
-                if chosen:
-                    given[k] = given[chosen[0]]
-    saved = []
-    added: list[Any] = []
+        _check_names(module, given)
+    originals: dict[str, Any] = {}
     try:
-        for k, value in given.items():
-            table, name = places[k]
-            saved.append((table, name, k, table[name]))
-            table[name] = value
-        for k, value in others.items():
-            path, _, name = k.rpartition(".")
-            owner = module.get_submodule(path)
-            original = getattr(
-                owner, name, added
-            )  # of a parametrized module, what a property makes
-            if not (original is added or original is None or isinstance(original, Tensor)):
-                raise TypeError(
-                    f"attribute `{name}`: {original} is not an instance of torch.Tensor"
-                )
-            added.append((owner, name, original))
-            setattr(owner, name, value)
+        for name, value in given.items():
+            originals[name] = _swap(module, name, value)
         yield
     finally:
-        for owner, name, original in reversed(added):
-            if original is added:
+        for name, original in reversed(originals.items()):
+            now = _swap(module, name, original)
+            if name in tensors and now is not given[name] and now is not _MISSING:
+                tensors[name] = now  # a buffer that the call replaced
+
+
+_MISSING = object()
+
+
+def _swap(module: Any, path: str, value: Any) -> Any:
+    """Give a parameter, a buffer or an attribute another value; returns the old one."""
+    prefix, _, name = path.rpartition(".")
+    owner = module.get_submodule(prefix)
+    if not name:
+        raise KeyError('tensor name can\'t be empty string ""')
+    if value is not _MISSING and value is not None and not isinstance(value, Tensor):
+        raise TypeError(f"{value} is not an instance of torch.Tensor")
+    for table in (owner._parameters, owner._buffers):
+        if name in table:
+            original = table[name]
+            if value is _MISSING:  # an attribute for the call that was a Parameter
                 delattr(owner, name)
             else:
-                setattr(owner, name, original)
-        for table, name, k, original in reversed(saved):
-            if k in tensors and table[name] is not given[k]:
-                tensors[k] = table[name]  # a buffer that the call replaced
-            table[name] = original
+                table[name] = value
+            return original
+    # of a parametrized module this is what a property computes
+    original = getattr(owner, name, _MISSING)
+    if not (original is _MISSING or original is None or isinstance(original, Tensor)):
+        raise TypeError(f"attribute `{name}`: {original} is not an instance of torch.Tensor")
+    if value is _MISSING:
+        delattr(owner, name)
+    else:
+        setattr(owner, name, value)
+    return original
+
+
+def _named_tensors(module: Any) -> dict[str, Any]:
+    """All parameters and buffers; shared ones under each of their names."""
+    return dict(module.named_parameters(remove_duplicate=False)) | dict(
+        module.named_buffers(remove_duplicate=False)
+    )
+
+
+def _with_all_names(module: Any, tensors: dict[str, Any]) -> dict[str, Any]:
+    """The given tensors under all names of the parameters that they replace."""
+    groups: dict[int, list[str]] = {}
+    for name, tensor in _named_tensors(module).items():
+        groups.setdefault(id(tensor), []).append(name)
+    given = dict(tensors)
+    for group in groups.values():
+        chosen = [name for name in group if name in tensors]
+        if len({id(tensors[name]) for name in chosen}) > 1:
+            raise ValueError(
+                f"functional_call got multiple values for keys {sorted(chosen)}, which are tied. Consider using tie_weights=False"
+            )
+        for name in group if chosen else ():
+            given[name] = tensors[chosen[0]]
+    return given
+
+
+def _check_names(module: Any, given: dict[str, Any]) -> None:
+    names = _named_tensors(module).keys()
+    lists = {"Unexpected": given.keys() - names, "Missing": names - given.keys()}
+    parts = [
+        f"{word} key(s): {', '.join(map(repr, sorted(keys)))}."
+        for word, keys in lists.items()
+        if keys
+    ]
+    if parts:
+        raise RuntimeError(
+            f"Error(s) in reparametrizing for {type(module).__name__}:\n\t" + "\n\t".join(parts)
+        )
 
 
 def stack_module_state(models: Sequence[Any]) -> tuple[dict[str, Tensor], dict[str, Tensor]]:

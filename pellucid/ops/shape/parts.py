@@ -703,7 +703,8 @@ def _length(self: Tensor) -> int:
 
 def _contains(self: Tensor, element: Any) -> bool:
     if isinstance(element, (Tensor, bool, int, float, complex, np.number)):
-        return bool((element == self).any())
+        equal: Any = element == self
+        return bool(equal.any())
     raise OperationError(
         f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}."
     )
