@@ -375,6 +375,19 @@ def test_exploded():
     assert "one operation multiplies it by 1e+08" in check(x, "exploded", "# factor").text
 
 
+def test_a_block_that_calls_a_function_is_no_mode_left_on():
+    w, b = leaf(1.0, 2.0), leaf(1.0)
+
+    def scaled():
+        return w * 2
+
+    with debug.watch():
+        with torch.no_grad():
+            h = scaled()  # in the block
+        (h * b).sum().backward()
+    assert "still in force" not in check(w, "no-grad-block", "# in the block").text
+
+
 # ---- NaN and Inf -----------------------------------------------------------------------------
 def test_nan_forward():
     w = leaf(-1.0, 2.0)

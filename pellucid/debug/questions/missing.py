@@ -95,7 +95,8 @@ def cut(step: NotedStep, name: str, steps: list[NotedStep], lead: str = "") -> E
     )
     if step.name in DRAWING:
         fix = "a drawn sample has no derivative: use rsample(), gumbel_softmax, or weight the loss by log_prob(sample)"
-    switched = step.kind == "no-grad-block" and step.line != describe(step.site)
+    within = [describe(step.site), *map(describe, step.stack)]  # the block, or what it calls
+    switched = step.kind == "no-grad-block" and step.line not in within
     if switched and step.line is not None and not step.line.text.startswith("@"):
         says += " by the line shown, which was still in force"
         fix = "keep it to a block, `with torch.no_grad():`, or switch gradients on again in a `finally`"
