@@ -66,6 +66,20 @@ def _independent(constraint: Any, a: np.ndarray) -> bool | None:
     return None if quick is None else quick(base, a)
 
 
+def _positive_definite(constraint: Any, a: np.ndarray) -> bool | None:
+    if a.ndim < 2 or a.shape[-1] != a.shape[-2] or a.dtype.char not in "fd":
+        return None
+    turned = a.mT
+    # of infinite entries, differences say nothing
+    if not (abs(a - turned) <= 1e-6 + 1e-5 * abs(turned)).all():
+        return False if np.isfinite(a).all() else None
+    try:
+        np.linalg.cholesky(a)
+    except np.linalg.LinAlgError:
+        return False
+    return True
+
+
 # A NaN is the smallest and the largest element, and fails every comparison.
 _QUICK: dict[type, Callable[[Any, np.ndarray], bool | None]] = {
     c._Real: lambda _, a: a.dtype.kind != "f" or not np.isnan(_least(a, None)),
@@ -77,6 +91,7 @@ _QUICK: dict[type, Callable[[Any, np.ndarray], bool | None]] = {
     c._IntegerGreaterThan: lambda constraint, a: _from(constraint, a) if _whole(a) else False,
     c._Boolean: lambda _, a: bool(((a == 0) | (a == 1)).all()),
     c._Simplex: _simplex,
+    c._PositiveDefinite: _positive_definite,
     c._IndependentConstraint: _independent,
 }
 

@@ -40,6 +40,7 @@ from ._linalg import (
     triu,
 )
 from ._packs import DETERMINANT, SOLUTION, of_factors
+from ._triangular import solved
 from .factor import lu_of, unpacked
 
 _INFO = np.dtype(np.int32)
@@ -71,21 +72,6 @@ def dominant(a: Any, *others: Any) -> tuple[Any, ...]:
 
 
 # ---- triangular systems -----------------------------------------------------------------------
-def _solve_triangular(xp: Any, a: Any, b: Any, *, upper: bool, left: bool, unit: bool) -> Any:
-    if b.size == 0 or a.size == 0:
-        return np.zeros_like(b)
-    from scipy.linalg import get_blas_funcs
-
-    trsm = kernels.matmul.blas.bounded(get_blas_funcs("trsm", (a, b)))
-
-    def one(x: Any, y: Any) -> Any:
-        return (
-            trsm(1.0, x, y, side=0 if left else 1, lower=0 if upper else 1, diag=1 if unit else 0),
-        )
-
-    return loop(one, a, b)[0]
-
-
 def _triangle(F: Any, x: Any, upper: bool, unit: bool) -> Any:
     return triu(F, x, 1 if unit else 0) if upper else tril(F, x, -1 if unit else 0)
 
@@ -108,7 +94,7 @@ defop(
     packs="input out",
     host=True,
     overload="linalg_solve_triangular",
-    forward=by_columns(_solve_triangular),
+    forward=by_columns(solved),
     aval=lambda a, b, upper, left, unit: b,
     vjp={"input": _triangular_left, "other": _triangular_right},
     grad_name="LinalgSolveTriangular",
@@ -619,8 +605,8 @@ def _adjoint_lu(p: Any, lower: Any, upper: Any, b: Any, left: bool) -> Any:
 
 def _cholesky_solve(xp: Any, b: Any, factor: Any, *, upper: bool) -> Any:
     lower = factor.mT.conj() if upper else factor
-    half = _solve_triangular(xp, lower, b, upper=False, left=True, unit=False)
-    return _solve_triangular(xp, lower.mT.conj(), half, upper=True, left=True, unit=False)
+    half = solved(xp, lower, b, upper=False, left=True, unit=False)
+    return solved(xp, lower.mT.conj(), half, upper=True, left=True, unit=False)
 
 
 def _cholesky_solve_factor(F: Any, g: Any, factor: Any, out: Any, upper: bool) -> Any:
