@@ -15,7 +15,7 @@ from .chi2 import Chi2
 from .distribution import Distribution
 from .exp_family import ExponentialFamily
 from .multivariate_normal import _precision_to_scale_tril, half_log_det
-from .utils import lazy_property, vec_to_tril_matrix
+from .utils import lazy_property
 
 __all__ = ["Wishart"]
 
@@ -172,9 +172,17 @@ class Wishart(ExponentialFamily):
             dtype=diagonal.dtype,
             device=diagonal.device,
         )
-        factor = self._unbroadcasted_scale_tril @ (
-            diagonal.diag_embed() + vec_to_tril_matrix(below, -1)
+        # the lower triangle, row by row, from the normal numbers, the diagonal and a zero
+        parts = T.cat([below, diagonal, diagonal.new_zeros((*diagonal.shape[:-1], 1))], -1)
+        places = T.tensor(
+            [
+                i * (i - 1) // 2 + j if j < i else count + i if j == i else count + p
+                for i in range(p)
+                for j in range(p)
+            ]
         )
+        lower = parts.index_select(-1, places).reshape((*diagonal.shape[:-1], p, p))
+        factor = self._unbroadcasted_scale_tril @ lower
         return factor @ factor.mT
 
     def rsample(self, sample_shape: Any = (), max_try_correction: int | None = None) -> Tensor:

@@ -208,3 +208,35 @@ def test_policy_gradient_example():
     other = 1 - action.item()
     assert logits.grad[0, action.item()].item() == -1.0
     assert logits.grad[0, other].item() == 1.0
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "lower_triangular",
+        "lower_cholesky",
+        "corr_cholesky",
+        "positive_definite",
+        "nonnegative_integer",
+    ],
+)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_quick_answers_are_those_of_the_constraint(name, dtype):
+    from pellucid.distributions._validity import holds
+
+    constraint = getattr(d.constraints, name)
+    eye = torch.eye(3, dtype=dtype)
+    lower = torch.tensor([[1.0, 0, 0], [0.6, 0.8, 0], [0.0, 0.6, 0.8]], dtype=dtype)
+    changed = [eye, -eye, lower, lower @ lower.mT, 2 * lower, eye.expand(4, 3, 3), lower.mT]
+    for value in (float("nan"), float("inf"), -float("inf"), 1e-7, 0.5, -3.0):
+        for place in ((0, 0), (0, 2), (2, 0), (2, 2)):
+            one = lower.clone()
+            one[place] = value
+            both = torch.stack([eye, (lower @ lower.mT).clone()])
+            both[1][place] = both[1][place[::-1]] = value
+            changed += [one, both, both[1]]
+    answers = set()
+    for value in changed:
+        answers.add(holds(constraint, value))
+        assert holds(constraint, value) == bool(constraint.check(value).all()), value
+    assert answers == {True, False}

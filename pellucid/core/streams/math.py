@@ -46,6 +46,8 @@ def exact(function: Callable[[float], float], values: np.ndarray) -> np.ndarray:
 
 def fma(values: np.ndarray, factor: Any, addend: Any) -> np.ndarray:
     """`values * factor + addend`, rounded once."""
+    if factor == 1 or addend == 0:  # one of the two steps is exact
+        return values * factor + addend
     if values.dtype == np.float32:
         # The product is exact in float64; only the sum is rounded before the final rounding to
         # float32.
