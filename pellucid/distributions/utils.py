@@ -11,7 +11,7 @@ from typing import Any
 from ..core.modes import enable_grad
 from ..core.tensor import Tensor
 from ..devices import Size
-from ..dtypes import finfo, get_default_dtype, int64
+from ..dtypes import finfo, get_default_dtype
 from ..errors import ArgumentValueError
 from ._functions import T
 
@@ -138,12 +138,13 @@ def vec_to_tril_matrix(vec: Tensor, diag: int = 0) -> Tensor:
             "the lower triangular part of a square D x D matrix."
         )
     size = round(n)
-    # Entry k of the vector goes to the place that is number k on and below the diagonal; all other
-    # places read a zero put behind the vector's end.
-    inside = T.ones(size * size, dtype=int64).reshape(size, size).tril(diag).reshape(-1)
-    source = (inside.cumsum(0) * inside - 1) % (vec.shape[-1] + 1)
+    # Entry k of the vector goes to place (i, j); all other places read a zero put behind the
+    # vector's end.
+    rows, columns = T.tril_indices(size, size, diag).unbind(0)
+    source = T.full((size, size), vec.shape[-1], dtype=rows.dtype)
+    source[rows, columns] = T.arange(vec.shape[-1])
     padded = T.cat([vec, vec.new_zeros(vec.shape[:-1] + (1,))], dim=-1)
-    result: Tensor = padded.index_select(-1, source).reshape(vec.shape[:-1] + (size, size))
+    result: Tensor = padded[..., source.reshape(-1)].reshape(vec.shape[:-1] + (size, size))
     return result
 
 

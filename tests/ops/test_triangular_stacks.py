@@ -1,6 +1,5 @@
 """Triangular systems in stacks: each solution is that of its matrix alone."""
 
-import numpy as np
 import pytest
 
 import pellucid as torch
