@@ -22,7 +22,7 @@ def has_channels_last(a: Any) -> bool:
 
 @lru_cache(1024)
 def _grow_from_channels(shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:
-    # As PyTorch judges: the strides grow in this order, with gaps or without.
+    # As in PyTorch, the strides must grow in this order, with or without gaps.
     least, near = 0, strides[1]
     for d in (1, *range(len(shape) - 1, 1, -1), 0):
         if not shape[d] or strides[d] < max(least, 1) or (d == 0 and least == near):
@@ -33,7 +33,7 @@ def _grow_from_channels(shape: tuple[int, ...], strides: tuple[int, ...]) -> boo
 
 @lru_cache(1024)
 def _close_channels(shape: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
-    """The strides, in bytes, of an array whose channels are closest in memory, without gaps."""
+    """Return the strides, in bytes, of a contiguous channels-last array."""
     return tuple([s * itemsize for s in shapes.channels_last_strides(shape)])
 
 
@@ -87,7 +87,7 @@ def in_rows(result: Tensor) -> Tensor:
 
 
 def _relaid(result: Tensor, made: np.ndarray) -> None:
-    """Give a result the same values in another order of memory."""
+    """Replace the array of a result by one that has the same values in another memory layout."""
     if tracing.tracer():
         tracing.tracer().copied(result._array, made)
     result._array, result._view, result._ver = made, None, None

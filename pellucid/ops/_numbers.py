@@ -1,4 +1,4 @@
-"""Python numbers as numbers of a dtype."""
+"""Conversion of Python numbers to a dtype."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def fitting(value: Any, kind: dtypes.dtype) -> Any:
         return float(value) if kind is not _POWERS else _power(value)
     limits = dtypes.iinfo(kind)
     low = limits.min if kind.is_signed or isinstance(value, float) else -limits.max
-    # of a float before its fraction is cut off; NaN is none of them
+    # A float is compared before its fraction is cut off. NaN fails the comparison.
     if not low <= value <= limits.max:
         raise _overflow(kind)
     return int(value) if kind.is_signed else int(value) % (limits.max + 1)

@@ -1,5 +1,5 @@
-"""PyTorch's overloads of functions, and its old signatures, in which a number comes before the
-tensor that it multiplies.
+"""PyTorch's overloads of functions, and its deprecated signatures, in which a number comes before
+the tensor that it multiplies.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ _NUMBERS = (int, float, complex)
 
 
 def checked(function: Callable[..., Any], path: str) -> Callable[..., Any]:
-    """The function, which takes arguments under all names that PyTorch knows, and refuses others in
-    its words.
+    """Return a wrapper of `function` that accepts arguments under all names that PyTorch knows, and
+    refuses other calls with PyTorch's messages.
     """
 
     calls = Calls(path)
@@ -49,14 +49,14 @@ def checked(function: Callable[..., Any], path: str) -> Callable[..., Any]:
 
 
 def native(path: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Hold the arguments of what PyTorch has in C++, and a function in Python calls, against its
-    signatures at `path`.
+    """Return a decorator that checks arguments against the signatures at `path`. It is for
+    functions that PyTorch implements in C++ and its Python functions call.
     """
     return functools.partial(checked, path=path)
 
 
 def inner(function: Callable[..., Any], name: str) -> Any:
-    """The code of the function `name` that a function makes."""
+    """Return the code of the function `name` that is defined within `function`."""
     return next(
         code for code in function.__code__.co_consts if getattr(code, "co_name", "") == name
     )
@@ -68,12 +68,12 @@ WITH_OUT, CHECKED, IN_PLACE = (
     inner(inplace_form, "method"),
 )
 forwarding.add(IN_PLACE)
-# around functions of namespaces; their variables are `function`, `args` and `kwargs`
+# code of the wrappers around public functions; their variables are `function`, `args` and `kwargs`
 WRAPPERS = (WITH_OUT, CHECKED)
-# codes of short entries (`api.entries`): the calls and the function
+# code of short entries (`api.entries`), each with its `Calls` and its function
 SHORT: dict[CodeType, tuple[Calls, Any]] = {}
-# code of what does the calls that short entries do not know; its variables are those of `checked`
-# but `run` for the function
+# code of the functions to which short entries pass the calls that they cannot handle; the variables
+# are those of the wrapper in `checked`, but the function is called `run`
 LONG: list[CodeType] = []
 
 
@@ -87,8 +87,8 @@ class Called(NamedTuple):
 
 
 def called(frame: FrameType) -> Called | None:
-    """The call that a frame runs, where it is a wrapper's or a short entry's; None of a short entry
-    that has called the wrapper.
+    """Return the call that `frame` runs if the frame belongs to a wrapper or to a short entry, else
+    None. Also None for a short entry that has passed the call on to the wrapper.
     """
     if frame.f_code in WRAPPERS:
         found = frame.f_locals
@@ -103,9 +103,12 @@ def called(frame: FrameType) -> Called | None:
 
 
 def given(frame: FrameType) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """The arguments of a call that a short entry runs, by place and by name as they were given."""
+    """Return the positional and keyword arguments of a call that a short entry runs, as the caller
+    gave them.
+    """
     found, names = frame.f_locals, frame.f_code.co_varnames[: frame.f_code.co_argcount]
-    if type(found) is dict:  # the frame keeps it, and the error has the frame
+    # avoids a reference cycle: the frame keeps this dict, and the error keeps the frame
+    if type(found) is dict:
         found.pop("error__", None)
     return by_place([found[name] for name in names], names, found["rest__"], found["more__"])
 
@@ -203,7 +206,7 @@ def plain(signature: str) -> str:
 
 
 _MARKS = re.compile(r"\[\d+\]|\?")
-# spaces whose functions PyTorch calls linalg_det, fft_rfft ...
+# namespaces whose functions PyTorch calls linalg_det, fft_rfft ...
 PREFIXED = ("linalg", "fft", "special")
 
 
@@ -229,11 +232,11 @@ def former(
     kinds = "".join(
         "n" if isinstance(a, _NUMBERS) else "t" if isinstance(a, Tensor) else "?" for a in args
     )
-    # of what the function does where functions ask, and have other code
+    # look at the wrapped function: wrappers have other code
     tensors = getattr(function, "__wrapped__", function).__code__.co_argcount
     if len(numbers) == 1:
         second = args[1]
-        # it stands for a number
+        # a 0-d tensor without gradient counts as a number
         if kinds[:2] == "tt" and tensors == 2 and not second.ndim and not second.requires_grad:
             args, kinds = (args[0], second.item(), *args[2:]), f"tn{kinds[2:].replace('n', 't')}"
         fits = kinds[1] == "n" and len(args) == tensors + 1 and (tensors == 2 or kinds == "tntt")
@@ -255,7 +258,7 @@ def former(
 
 
 def _advice(name: str, numbers: tuple[str, ...]) -> str:
-    """PyTorch's warning for the call that the library is in."""
+    """Return PyTorch's warning for the library call that is running."""
     frame: FrameType | None = sys._getframe(2)
     space = "Tensor"
     while frame is not None and is_library(frame.f_code.co_filename):
@@ -269,7 +272,7 @@ def _advice(name: str, numbers: tuple[str, ...]) -> str:
 
 @cache
 def _deprecated(space: str, name: str, numbers: tuple[str, ...]) -> str:
-    """The form that was used, and those to use."""
+    """Return PyTorch's message that names the deprecated form and the forms to use instead."""
     known = overloads(f"{space}.{name}")
     assert known is not None
     signatures = [plain(s) for s in known.signatures]

@@ -83,7 +83,8 @@ def asked_for(attribute: str, *values: Any) -> None:
         if not isinstance(value, Tensor):
             asked = getattr(value, attribute)
             if attribute in ("size", "dim"):
-                asked()  # PyTorch calls it: NumPy's `size` is a number
+                # PyTorch calls this attribute: `size` of a NumPy array is a number, which fails
+                asked()
 
 
 def is_plain(x: Tensor) -> bool:
@@ -236,7 +237,7 @@ def at_full_precision(value: Any) -> Any:
 
 
 def _of_samples(*args: Any) -> bool:
-    """Whether `vmap` has made one of the arguments."""
+    """Return whether one of the arguments is mapped by `vmap`."""
     from ..core.transforms.batching import level_of
 
     return any(isinstance(x, Tensor) and level_of(x) for x in args)
@@ -314,11 +315,12 @@ def differentiated(function: Any, g: Any, args: tuple[Any, ...], needs: Any) -> 
     """
     create, role = local.grad, local.role
     with enable_grad():
-        # Aliases: the gradient must not go on through the history of one argument into another one.
+        # Use aliases, so that the gradient of one argument does not flow on through its history to
+        # another argument.
         fresh: list[Any] = [None if t is None else TENSORS.alias(t) for t in args]
         wanted = [t for t, need in zip(fresh, needs, strict=True) if need]
         for t in wanted:
-            t._rg = True  # in forward mode the arguments need not be in a graph
+            t._rg = True  # in forward mode the arguments may be outside of a graph
         results = function(*fresh)
     if isinstance(results, Tensor):
         results, g = (results,), (g,)

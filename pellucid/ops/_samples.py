@@ -29,7 +29,8 @@ REAL: Domain = (-2.0, 2.0)
 POSITIVE: Domain = (0.2, 3.0)
 UNIT: Domain = (-0.9, 0.9)
 
-# One argument, none of its elements, a scalar; two arguments that broadcast either way.
+# For one argument: a matrix, a scalar and an empty matrix. For two: shapes that broadcast either
+# way.
 _SHAPES: dict[int, Sequence[tuple[tuple[int, ...], ...]]] = {
     1: (((3, 4),), ((),), ((0, 2),)),
     2: (((3, 4), (3, 4)), ((2, 1, 3), (4, 1)), ((), (2,)), ((0, 2), (2,))),

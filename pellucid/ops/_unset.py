@@ -1,4 +1,4 @@
-"""New memory whose elements nobody has set yet."""
+"""Creation of uninitialized memory."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from ..errors import out_of_memory
 
 
 def mark_unset(array: Any) -> Any:
-    """The same new array. Where deterministic algorithms are asked for, nan or the largest value
-    stands in each element, instead of what the memory held.
+    """Return the given new array. With `fill_unset` (deterministic algorithms), fill it first with
+    NaN, or the largest value of its dtype, so that results never depend on what the memory held.
     """
     if state.fill_unset and type(array) is np.ndarray:
         kind = array.dtype
@@ -27,7 +27,7 @@ def mark_unset(array: Any) -> Any:
 
 
 def unset(shape: tuple[int, ...], kind: Any) -> Any:
-    """A new array of arbitrary values."""
+    """Return a new uninitialized array, which `mark_unset` may have filled."""
     try:
         return mark_unset(np.empty(shape, kind))
     except MemoryError as error:

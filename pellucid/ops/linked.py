@@ -1,5 +1,5 @@
-"""A recorded gradient that stays connected to arguments it does not depend on (the field `linked` of
-records).
+"""Gradients that stay connected in the graph to arguments on which they do not depend (the field
+`linked` of records).
 """
 
 from __future__ import annotations

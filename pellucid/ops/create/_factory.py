@@ -1,4 +1,4 @@
-"""What all functions that make tensors share: sizes, dtype, device and the other options."""
+"""Helpers of all functions that create tensors: sizes, dtype, device and the other options."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def check_device(where: Any) -> dtypes.device:
 
 
 class _DeviceStack(threading.local):
-    """The devices of the `with` blocks that this thread is in."""
+    """The devices of the enclosing `with` blocks of this thread."""
 
     def __init__(self) -> None:
         self.saved: list[Any] = []
@@ -63,7 +63,7 @@ _stack = _DeviceStack()
 
 
 def _enter_device(self: dtypes.device) -> dtypes.device:
-    """New tensors are made on this device inside the block."""
+    """Make this device the default for new tensors inside the block."""
     _stack.saved.append(local.device)
     local.device = self
     return self
@@ -74,7 +74,7 @@ def _exit_device(self: dtypes.device, *exc: object) -> None:
 
 
 def _decorate_device(self: dtypes.device, function: Callable[..., Any]) -> Callable[..., Any]:
-    """As a decorator: the function runs inside the block."""
+    """Return `function` decorated to run in a block with this device."""
 
     @functools.wraps(function)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
@@ -84,7 +84,7 @@ def _decorate_device(self: dtypes.device, function: Callable[..., Any]) -> Calla
     return wrapped
 
 
-# Here, and not where the class is: devices know nothing of modes.
+# Set here and not in the class, because devices know nothing of modes.
 dtypes.device.__enter__ = _enter_device
 dtypes.device.__exit__ = _exit_device
 dtypes.device.__call__ = _decorate_device  # type: ignore[method-assign]
@@ -236,6 +236,6 @@ def deliver(result: Tensor, out: Tensor | None, function: str, dtype: Any = None
                 f"the computed number of elements {result._array.size}. Note that this may occur as a result of rounding error. The "
                 f"out tensor will be resized to a tensor of shape ({result._array.size},)."
             )
-        # what is filled takes its new size without a word
+        # `full` and its like resize `out` without a warning
         out._array = resized(out._array, result._array.shape, result._array)
     return into(out, result, function)

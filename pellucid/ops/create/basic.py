@@ -36,7 +36,7 @@ SPARSE = (
 
 # ---- zeros, ones, empty -----------------------------------------------------------------------
 def _maker(name: str, fill: Fill, doc: str, example: str) -> Callable[..., Tensor]:
-    """`torch.name(*size, ...)`."""
+    """Define `torch.name(*size, ...)`."""
 
     def make(
         *size: Any,
@@ -59,7 +59,7 @@ def _maker(name: str, fill: Fill, doc: str, example: str) -> Callable[..., Tenso
             and layout is None
             and memory_format is None
         ):
-            # Nothing but a size, a dtype and the CPU: the common call.
+            # Fast path for the common call: only a size and a dtype, on the CPU.
             kind = dtypes.get_default_dtype() if dtype is None else dtypes.check_dtype(dtype, name)
             return fresh(fill, sizes(size, name), kind.numpy)  # type: ignore[union-attr]
         if kwargs:
@@ -97,7 +97,9 @@ def _maker(name: str, fill: Fill, doc: str, example: str) -> Callable[..., Tenso
 
 
 def _only_size(size: Any, kwargs: dict[str, Any], name: str) -> Any:
-    """`size=` as a keyword; `names=None` is let through."""
+    """Return the size, which may be given as the keyword `size`. Allow `names=None` and refuse all
+    other keywords.
+    """
     if kwargs.get("names", 0) is None:
         kwargs.pop("names")
     if "size" in kwargs and not size:

@@ -120,7 +120,7 @@ def fill_(self: Tensor, value: Any) -> Tensor:
         numpy_fast.fill(a, fitting(value, BY_NUMPY[a.dtype]))
         bump(self, "fill_")
         return self
-    # expanded: the elements that there are
+    # Of an expanded tensor, write each element in memory once.
     if (
         type(a) is np.ndarray
         and not (self._rg and local.grad or isinstance(value, Tensor))
@@ -154,7 +154,8 @@ def zero_(self: Tensor) -> Tensor:
         bump(self, "zero_")
         return self
     made = fill_(self, 0)
-    if not local.grad:  # a view that this outdated has no node to ask
+    # without gradients, do not touch `grad_fn`: a view that the write made stale has none to ask
+    if not local.grad:
         return made
     node = made.grad_fn
     return titled(made, "Zero") if node is not None and node.name() == "FillBackward2" else made
@@ -186,7 +187,7 @@ def fill_diagonal_(self: Tensor, fill_value: float, wrap: bool = False) -> Tenso
         step = sum(int(np.prod(shape[d + 1 :])) for d in range(len(shape)))
         last = mask.size if wrap or len(shape) > 2 else min(mask.size, shape[1] * shape[1])
         mask.reshape(-1)[:last:step] = True
-    # what is written is a view of the diagonal, and PyTorch speaks of that
+    # PyTorch writes to a view of the diagonal, so its message speaks of a view
     check_writable(self[:0] if self._rg and local.grad else self, "fill_diagonal_")
     a = self._array
     if mask.size and not apart(a):
@@ -237,7 +238,7 @@ def _apply(
             for value in made
         ]
     wrong = next((value for value in made if isinstance(value, (str, bytes))), None)
-    if wrong is not None:  # NumPy would read a number in it
+    if wrong is not None:  # NumPy would parse the string as a number
         kind = type(wrong).__name__
         raise ArgumentTypeError(
             f"must be real number, not {kind}"

@@ -28,14 +28,14 @@ from .._rules import require_tensor
 from .random import default_generator
 
 Array = Any  # NumPy's, or a Python number for a 0-d one
-# logarithm of an integrand, relative to its start, below which the rest does not count
+# logarithm of an integrand, relative to its start, below which the rest is negligible
 _NEGLIGIBLE = -40.0
 
 
 @cache
 def _nodes(fine: bool) -> tuple[Array, Array, Array]:
-    """Double exponential quadrature of [0, 1]: distances from 0, distances from 1, weights
-    (Takahasi, Mori, 1974).
+    """Return the nodes of double exponential quadrature of [0, 1] (Takahasi, Mori, 1974): distances
+    from 0, distances from 1, and weights.
     """
     step = 0.05 if fine else 0.1
     t = np.arange(-70, 71) * step if fine else np.arange(-35, 36) * step
@@ -54,8 +54,8 @@ def _integral(
     rate: Any,
     fine: bool,
 ) -> Array:
-    """The integral over v from 0 to `top` of exp(log_weight(v, top - v)) factor(v), for weights
-    that fall from 1, at most at `rate`; `fine` where they fall late.
+    """Return the integral over v from 0 to `top` of exp(log_weight(v, top - v)) factor(v). The
+    weights must fall from 1, at most at `rate`; use `fine` if they start to fall late.
     """
     low = -5.0 - np.log(np.maximum(rate, 1.0))
     high = np.log(top)
@@ -74,7 +74,9 @@ def _integral(
 def _by_case(
     case: Array, rules: tuple[Callable[..., Array], ...], fine: Array, *arrays: Array
 ) -> Array:
-    """Rule k of the entries where `case` is k, which is told whether they need a fine quadrature."""
+    """Apply rule k to the entries where `case` is k. Each rule is called with a flag that says
+    whether its entries need a fine quadrature.
+    """
     out = np.empty(case.shape)
     for k, rule in enumerate(rules):
         for finely in (False, True):
@@ -103,7 +105,7 @@ def _tail(log_scale: Array, rate: Array, start: Array, offset: Array) -> Array:
 
 
 def _settled(size: Array) -> Array:
-    """v from which on size exp(-v) does not count."""
+    """Return v beyond which size exp(-v) is negligible."""
     return 37.0 + np.log(np.maximum(size, 1.0))
 
 
@@ -131,9 +133,10 @@ def _gamma_slope(alpha: Array, x: Array) -> Array:
         )
         return x * (_flat(alpha, np.zeros_like(x), start, ahead) + np.exp(alpha * start) * rest)
 
-    ahead = np.log(x) - digamma(alpha)  # of the mean of the logarithm
+    ahead = np.log(x) - digamma(alpha)  # distance of log x from its mean
     slopes = _by_case((ahead >= 0).astype(int), (below, above), alpha < 1, alpha, x, ahead)
-    # where the logarithms can no longer be told apart, the sample is normal, of variance alpha
+    # for huge alpha float64 cannot tell the logarithms apart: the sample is normal, of variance
+    # alpha
     return np.where(x == 0, 0.0, np.where(alpha > 1e16, (x / alpha + 1) / 2, slopes))
 
 

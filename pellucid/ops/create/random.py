@@ -90,7 +90,7 @@ def _restore(device: Any, state: np.ndarray) -> Generator:
     return generator
 
 
-# The engine's default generator becomes one that speaks tensors.
+# The engine's default generator becomes one with the public methods, which take tensors.
 default_generator = random.default_generator
 default_generator.__class__ = Generator
 default_generator.device = dtypes.device("cpu")
@@ -200,7 +200,7 @@ def _maker(name: str, fill: Callable[..., Any], doc: str) -> None:
         made: np.ndarray = draw(default_generator, shape, 0.0, 1.0, kind)
         return made
 
-    # past what tells a tracer
+    # the function below the wrapper that reports to a tracer
     plain = fill.__wrapped__  # type: ignore[attr-defined]
 
     def make(
@@ -339,7 +339,7 @@ _maker("randn", random_fill.normal, "Normal random numbers with mean 0 and varia
 def _bounds(
     args: tuple[Any, ...], kwargs: dict[str, Any], name: str, fixed: int
 ) -> tuple[int, int, Any]:
-    """`low` (optional), `high`, and what follows them."""
+    """Return `low` (0 if left out), `high`, and the argument that follows them."""
     names = ["low", "high", "size"] if fixed else ["low", "high"]
     values = list(args)
     if len(values) + sum(n in kwargs for n in names) < len(names) and "low" not in kwargs:
@@ -367,7 +367,7 @@ def _whole(value: Any, name: str, argument: str) -> int:
 
 
 _INT64 = np.dtype(np.int64)
-# past what tells a tracer
+# the function below the wrapper that reports to a tracer
 _plain_randint = random_integers.randint.__wrapped__  # type: ignore[attr-defined]
 
 
@@ -682,7 +682,9 @@ def _all_rows(input: Tensor, *args: Any, **options: Any) -> Tensor:
 
 
 def _drawn(name: str, inputs: tuple[Any, ...], result: Tensor) -> Tensor:
-    """The result, of which observers hear what it was drawn from; it is no recorded operation."""
+    """Return `result`, after reporting it to observers as drawn from `inputs`; it is not a recorded
+    operation.
+    """
     if observe.observers:
         told = Primitive(
             name=name, args=("input", "other"), grad_name=name.capitalize(), title=name

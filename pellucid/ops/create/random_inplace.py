@@ -26,8 +26,8 @@ _NUMBERS = frozenset((float, int))
 
 
 def _laid_out_alike(x: np.ndarray) -> np.ndarray:
-    """New memory with an array's strides: which number goes where, and how normal ones are drawn,
-    depends on them.
+    """Return new memory with the strides of `x`. The layout decides which number goes where, and
+    how normal numbers are drawn.
     """
     if not x.size or x.flags.c_contiguous:
         return np.empty_like(x)
@@ -53,20 +53,22 @@ def _filled(self: Tensor, name: str, fill: Callable[[np.ndarray], Any]) -> Tenso
     try:
         return write(self, name, refill, (), {"fill": fill})
     except Exception as error:
-        # while somebody watches, `refill` is an operation, and adds its name
+        # while observers are active, `refill` runs as an operation that adds its name to the error:
+        # raise the original error
         raise error if facts_of(error) is None else (error.__context__ or error) from None
 
 
 def _inplace(
     name: str, doc: str, example: tuple[str, str], fill: Callable[..., Any], **defaults: Any
 ) -> None:
-    """A method that fills its tensor; `example` is a call and what it gives three elements,
+    """Define a method that fills its tensor. `example` is a call and its result for three elements,
     `defaults` are PyTorch's parameters in order.
     """
     names = list(defaults)
 
     usual = list(defaults.values())
-    # past what tells a tracer: nobody watches a tensor that is written to directly
+    # the function below the wrapper that reports to a tracer: a tensor that is written to directly
+    # has no tracer
     plain = fill.__wrapped__  # type: ignore[attr-defined]
     needed = usual.count(...)
 

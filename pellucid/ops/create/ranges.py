@@ -33,7 +33,7 @@ _NUMBERS = frozenset((int, float))
 
 
 def _number(value: Any, name: str, argument: str, position: int) -> Any:
-    """A Python number, also from a 0-d tensor or a NumPy scalar."""
+    """Return a Python number, also of a 0-d tensor or a NumPy scalar."""
     if isinstance(value, (bool, int, float, complex)):
         return value
     if isinstance(value, Tensor):
@@ -46,7 +46,7 @@ def _number(value: Any, name: str, argument: str, position: int) -> Any:
 
 
 def _count(start: Any, end: Any, step: Any) -> int:
-    """How many numbers there are from `start` to below `end`."""
+    """Return how many numbers there are from `start` up to, but not including, `end`."""
     if step == 0 or step != step:
         raise OperationError("step must be nonzero")
     if not (math.isfinite(start) and math.isfinite(end)):
@@ -71,7 +71,7 @@ def _steps(start: Any, step: Any, shape: tuple[int, ...], kind: np.dtype[Any]) -
     return (start + step * np.arange(n, dtype=np.float64)).astype(kind)
 
 
-# The dtypes of everyday calls, and how large whole numbers may be that become one at once.
+# dtypes of the fast path of `arange`, and the largest whole number that it converts to each
 _EVERYDAY = {
     **dict.fromkeys((dtypes.int64, dtypes.float32, dtypes.float64), (1 << 63) - 1),
     **dict.fromkeys((dtypes.int32, dtypes.int16, dtypes.int8, dtypes.uint8), 1 << 24),
@@ -119,7 +119,7 @@ def arange(
         and not pin_memory
         and layout is None
     ):
-        # Whole numbers on the CPU and nothing else: the common call.
+        # Fast path for the common call: whole numbers on the CPU.
         first, last = (0, start) if end is None else (start, end)
         most = _EVERYDAY[dtypes.int64 if dtype is None else dtype]
         if first <= last <= most and -most <= first:
@@ -224,7 +224,7 @@ def range_(
 
 
 def _check_kernel(kernel: str, kind: dtypes.dtype) -> None:
-    """Refuse the dtypes that PyTorch has no kernel of for a line of numbers."""
+    """Refuse the dtypes for which PyTorch has no kernel of this name."""
     if kind is dtypes.bool_ or kind.is_wide_unsigned or kind.is_float8:
         raise UnsupportedError(f"\"{kernel}\" not implemented for '{kind.scalar_type_name}'")
 
@@ -257,7 +257,7 @@ def _ends(start: Any, end: Any, name: str) -> tuple[Any, Any]:
     return _number(start, name, "start", 1), _number(end, name, "end", 2)
 
 
-_FEW = 1 << 12  # numbers for which no code is loaded
+_FEW = 1 << 12  # up to this many numbers, no native code is loaded
 
 
 def line_of(start: Any, end: Any, n: int, kind: np.dtype[Any]) -> np.ndarray:
@@ -275,8 +275,8 @@ def line_of(start: Any, end: Any, n: int, kind: np.dtype[Any]) -> np.ndarray:
         work = np.dtype(np.float32) if kind.itemsize < 4 else kind
     a, b = work.type(start), work.type(end)
     step = (b - a) / work.type(n - 1)
-    # Products and sums of float32 in float64: one rounding at the end, as PyTorch's fused
-    # multiply-add.
+    # Compute float32 in float64, which rounds once at the end, as PyTorch's fused multiply-add
+    # does.
     wide = np.complex128 if work.kind == "c" else np.float64
     if n > 1 and kind in REAL and config.kernels and (n > _FEW or native_code_runs()):
         made = kernels.indexing.line.spaced(n, np.array([a, b, step], np.float64), kind)
@@ -294,7 +294,9 @@ def line_of(start: Any, end: Any, n: int, kind: np.dtype[Any]) -> np.ndarray:
 
 @functools.lru_cache(64)
 def _from_both_ends(n: int) -> np.ndarray:
-    """How far the first half of n numbers is from the first one, and the others from the last one."""
+    """Return for the first half of n numbers their distance from the first one, and for the others
+    their distance from the last one.
+    """
     away = np.arange(n, dtype=np.float64)
     away[n // 2 :] = away[: n - n // 2][::-1]
     return away

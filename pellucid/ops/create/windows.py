@@ -38,8 +38,8 @@ def _window(
     shape_of: Callable[[np.ndarray, int], np.ndarray],
     options: dict[str, Any],
 ) -> Tensor:
-    """`shape_of(n, N)`: the window's values at the places n = 0 ... N-1, which are of the dtype
-    that is asked for; a periodic window is one longer, cut.
+    """Build a window. `shape_of(n, N)` returns its values at n = 0 ... N-1, an array of the dtype
+    that is asked for. A periodic window is computed one longer and cut.
     """
     check_memory(options["layout"], options["pin_memory"])
     kind = _kind(options["dtype"], name)
@@ -62,7 +62,7 @@ def _window(
 
 
 def _line(x: np.ndarray, factor: float, term: float = 0.0) -> np.ndarray:
-    """`factor * x + term`, the numbers and each step rounded to the dtype of `x`."""
+    """Return `factor * x + term`, with both numbers and each step rounded to the dtype of `x`."""
     held = x.dtype.type
     return x * held(factor) + held(term) if term else x * held(factor)
 
@@ -197,7 +197,7 @@ def kaiser_window(
 
 
 # ---- torch.signal.windows ---------------------------------------------------------------------
-# sums of cosines, which are refused in the name of all such sums
+# sums of cosines: PyTorch's errors name `general_cosine` for all of them
 _COSINES = ("hamming", "hann", "general_hamming", "nuttall")
 
 
@@ -241,8 +241,9 @@ def _publish(
     check: Any = None,
     alone: bool = False,
 ) -> None:
-    """A function of `torch.signal.windows`: M, then the window's own parameters as keywords.
-    `alone`: one value is not always 1.
+    """Define a function of `torch.signal.windows`, which takes M and then the window's own
+    parameters as keywords. With `alone`, a window of one value is computed, too, where others are
+    just 1.
     """
 
     def make(
@@ -288,8 +289,9 @@ def _publish(
     public(namespace="signal.windows")(make)
 
 
-# what computes a window gets `line(start, step)`, the places start * step ... (start + M - 1) * step in the dtype of
-# the window, and the number of steps between the ends of the symmetric window
+# The function that computes a window takes `line` and a number of steps. `line(start, step)`
+# returns the places start * step ... (start + M - 1) * step in the dtype of the window; the number
+# is that of the steps between the ends of the symmetric window.
 Line = Callable[..., np.ndarray]
 
 

@@ -1,4 +1,4 @@
-"""Positions in an index: whether they are inside, and where they lie in memory."""
+"""Bounds checks of positions in an index, and their offsets in memory."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from ...core.tensor import Tensor
 from ...errors import DtypeError, IndexOutOfRangeError, OperationError
 from .._rules import require_tensor
 
-FEW = 2048  # positions that native code looks at as fast as NumPy does
+FEW = 2048  # up to this many positions, native code is at least as fast as NumPy
 
 
 def inside(index: Any, size: int) -> bool:
-    """Whether all positions are in 0 ... size-1."""
+    """Return whether all positions are in 0 ... size-1."""
     if not index.size or type(index) is MetaArray:  # a description has no positions
         return True
     if index.size <= FEW and native_code_runs() and type(index) is ndarray and config.kernels:
@@ -30,7 +30,7 @@ def inside(index: Any, size: int) -> bool:
     if index.size <= 32:
         few = index.ravel().tolist() if index.ndim != 1 else index.tolist()
         return min(few) >= 0 and max(few) < size
-    if 0 in index.strides:  # each repeated position once
+    if 0 in index.strides:  # look at each repeated position once
         index = index[tuple(slice(None if step else 1) for step in index.strides)]
     if index.dtype == np.int64:  # read as unsigned numbers, negative ones are greater than any size
         return bool(np.maximum.reduce(index.view(np.uint64), axis=None) < size)

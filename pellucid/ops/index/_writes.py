@@ -1,4 +1,4 @@
-"""What the families of writes share: in-place and copying forms, and the value of a fill."""
+"""Helpers of operations that write: in-place and copying forms, and the value of a fill."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ from .._rules import mismatch, require_tensor
 
 
 def copying(rule: Callable[..., None], row_major: bool = False) -> Callable[..., Any]:
-    """The forward rule of an operation that is given by its in-place rule. The result lies in
-    memory as the argument does, or row by row.
+    """Return the forward rule of an operation that is defined by its in-place rule. The result has
+    the memory layout of the argument, or is row-major.
     """
 
     def forward(xp: Any, x: Any, *others: Any, **params: Any) -> Any:
@@ -42,7 +42,7 @@ def copying(rule: Callable[..., None], row_major: bool = False) -> Callable[...,
 
 
 def keywords(function: Any) -> tuple[str, ...]:
-    """The names that a function takes by keyword alone."""
+    """Return the names of the keyword-only parameters of `function`."""
     code = function.__code__
     return getattr(
         function, "numbers", code.co_varnames[code.co_argcount :][: code.co_kwonlyargcount]
@@ -68,7 +68,7 @@ def wrote_in_order(
         or apart(a)
         or (local.grad and any(x._rg for x in (t, *others)))
         or (
-            # whoever steps in is asked; autocast has no part in writes
+            # active interceptors must see the call; autocast has no part in writes
             any(i is not thread.stack.autocast for i in thread.stack.all)
             and tracing.tracer() is None
         )

@@ -139,7 +139,7 @@ def _put_grad(
 
 
 def _onnx_index_put(c: Any) -> Any:
-    """One value put where a mask is true; other forms have no translation."""
+    """Translate a put of one value under a mask. Other forms have no translation."""
     whole = (
         len(c) == 3
         and c.shape(2) == c.shape(0)
@@ -151,7 +151,7 @@ def _onnx_index_put(c: Any) -> Any:
 
 
 def _expand_put(e: Any, x: Any) -> bool:
-    """A number put where a mask is true."""
+    """Lower a put of one number under a mask to `where`. Returns False for other forms."""
     _, value, *masks = e.i.inputs
     if (
         e.i.params["accumulate"]
@@ -215,7 +215,7 @@ def _setitem(self: Tensor, index: Any, value: Any) -> None:
             a = self._array
             target = _target(index)
             if type(target) is ndarray and not target.size:
-                target = None  # NumPy takes a mask of no elements for any shape
+                target = None  # NumPy accepts an empty mask for any shape
             if (
                 target is not None
                 and type(a) is ndarray
@@ -227,8 +227,8 @@ def _setitem(self: Tensor, index: Any, value: Any) -> None:
                     value is self or value._ver is not None and value._ver is self._ver
                 )
                 if one and np.may_share_memory(a, source):
-                    # Parts of the same memory: NumPy would write the right thing, PyTorch refuses
-                    # when they meet.
+                    # Source and target share memory. NumPy would copy correctly, but PyTorch
+                    # refuses if they overlap.
                     if type(target) is ndarray or _meets(a, target, source):
                         return _set_slowly(self, index, value)
                 if (not plain and _held(value, kind, a.dtype)) or (
@@ -250,8 +250,8 @@ def _setitem(self: Tensor, index: Any, value: Any) -> None:
 
 
 def _meets(a: ndarray, target: Any, source: Any) -> bool:
-    """Whether a place of an array shares memory with another; also where there is no such place,
-    which is refused in other words.
+    """Return whether `a[target]` shares memory with `source`. Also True if the target does not
+    exist, which the slow path refuses with PyTorch's message.
     """
     try:
         return np.may_share_memory(a[target], source)
@@ -263,8 +263,8 @@ _POWERS = float8_e8m0fnu.numpy
 
 
 def _held(value: Any, kind: Any, dtype: Any) -> bool:
-    """Whether NumPy writes a plain number into an array as PyTorch does, and refuses it where
-    PyTorch refuses it.
+    """Return whether NumPy writes a plain number into an array as PyTorch does, including the cases
+    that PyTorch refuses.
     """
     if kind is bool or dtype.kind in "iub":
         return kind is bool or kind is int and -(1 << 63) <= value < 1 << 63
@@ -276,8 +276,8 @@ def _held(value: Any, kind: Any, dtype: Any) -> bool:
 
 
 def _target(index: Any) -> Any:
-    """The NumPy index of a simple index: basic, or one index tensor or mask; None when it is not
-    simple.
+    """Return the NumPy index of a simple index: a basic index, or one index tensor or mask. None if
+    the index is not simple.
     """
     kind = type(index)
     if kind is int:
@@ -329,7 +329,7 @@ def _set_slowly(x: Tensor, index: Any, value: Any) -> None:
 
 
 def _scalar(x: Tensor, value: Any) -> Tensor:
-    """A number as a 0-d tensor of the dtype of `x`."""
+    """Return a number as a 0-d tensor with the dtype of `x`."""
     if not isinstance(value, (bool, int, float, complex, np.integer)):
         raise ArgumentTypeError(f"can't assign a {type_name(value)} to a {legacy_type(x)}")
     if type(value) is int and not -(1 << 63) <= value < 1 << 63:
@@ -359,7 +359,7 @@ def put_(
     a = x._array
     check_writable(x, name)
     tracing.check(_check_fits, a, values._array, [t._array for t in tensors], spec)
-    # the one value of a fill by a mask is read once, before anything is written
+    # the single value of a fill by mask is read once, before anything is written
     masked = len(tensors) == 1 and tensors[0]._array.dtype.kind == "b" and not accumulate
     if name != "masked_scatter_" and (values._array.ndim or not masked):
         check_read(x, (values, *tensors), exact=True)
@@ -400,7 +400,7 @@ def _arguments(
         and [t._array.dtype.kind for t in tensors] == ["b"]
     ):
         tracing.check(check_fitting, values._array, x._array.dtype)
-        # one value under a mask is a fill, which converts
+        # one value under a mask is a fill, and fills convert
         values = F.cast(values, dtype=x._array.dtype)
     return tuple(spec), tensors, values
 

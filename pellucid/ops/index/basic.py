@@ -57,7 +57,9 @@ def _basic(xp: Any, x: Any, *, index: tuple[Any, ...]) -> Any:
 
 
 def _torch_strides(r: ndarray) -> ndarray:
-    """New dimensions get the stride of what lies to their right, where NumPy gives them 0."""
+    """Return the view with PyTorch's strides: a new dimension has the stride of what lies to its
+    right, where NumPy has 0.
+    """
     if r.flags.c_contiguous:
         return r.reshape(-1).reshape(r.shape)
     steps, step = [], r.dtype.itemsize
@@ -71,8 +73,8 @@ def _torch_strides(r: ndarray) -> ndarray:
 
 
 def _onnx_index_part(c: Any) -> Any:
-    """Slices first, which keep the axes; then the numbers, from the last axis on; then the new
-    axes.
+    """Translate to ONNX: slices first, as they keep the axes, then the numbers from the last axis
+    on, then the new axes.
     """
     index = list(c.p["index"])
     shape = c.shape()
@@ -108,7 +110,7 @@ def _onnx_index_part(c: Any) -> Any:
 
 
 def _nodes(node: Any) -> tuple[Any, ...]:
-    """The nodes of PyTorch's: one for each step, from the left; whole slices are none."""
+    """Return PyTorch's nodes: one for each step, from the left. Whole slices have none."""
     edge, place = node.inputs[0], 1.0
     shape = list(value_at(edge)[0])
     rest = list(node.params["index"])
@@ -162,7 +164,7 @@ def _basic_op(
     )
 
 
-# One operation under the name that PyTorch's graph shows, which is that of the last step.
+# the same operation under the names of PyTorch's graph, which depend on the last step
 BY_LAST = {
     int: _basic_op("index_select_int", "Select", (..., slice(0, 1), 1)),
     slice: _basic_op("index_slice", "Slice", (2, slice(None, None, 2))),
@@ -244,7 +246,7 @@ _EACH = tuple([(True,) * k for k in range(9)])
 
 
 def _are_positions(index: tuple[Any, ...], ndim: int) -> bool:
-    """Whether an index consists of plain int64 tensors, no more than there are dimensions."""
+    """Return whether an index consists of plain int64 tensors, at most one for each dimension."""
     if not 0 < len(index) <= min(ndim, 8):
         return False
     for item in index:
@@ -257,8 +259,8 @@ def _are_positions(index: tuple[Any, ...], ndim: int) -> bool:
 
 
 def _masked(x: Tensor, mask: Tensor, picked: ndarray) -> Tensor:
-    """The elements of a plain tensor that a mask of its first dimensions picked, as the operation
-    that was to pick them returns them.
+    """Return the elements that a mask of the first dimensions picked of a plain tensor, as a result
+    of the operation: recorded if a gradient is wanted.
     """
     if not picked.flags.c_contiguous:
         picked = np.ascontiguousarray(picked)
@@ -315,8 +317,8 @@ def take_view(x: Tensor, basic: tuple[Any, ...]) -> Tensor:
 
 # ---- reading an index ------------------------------------------------------------------------
 def _as_tuple(index: Any) -> tuple[Any, ...]:
-    """PyTorch's reading of a list as a tuple of indices: when it holds sequences, tensors, slices,
-    None or Ellipsis.
+    """Return the index as a tuple. As in PyTorch, a list counts as a tuple if it holds sequences,
+    tensors, slices, None or Ellipsis.
     """
     if isinstance(index, tuple):
         return index
@@ -337,7 +339,7 @@ def _as_tuple(index: Any) -> tuple[Any, ...]:
 
 
 def _index_tensor(item: Any) -> Tensor:
-    """An index tensor of a list, array or tensor."""
+    """Return a list, an array or a tensor as an index tensor."""
     if isinstance(item, Tensor):
         tensor = item
     elif isinstance(item, ndarray):
@@ -371,7 +373,7 @@ def checked_index(tensor: Tensor) -> Tensor:
 
 
 def _consumed(item: Any) -> int:
-    """How many dimensions of the indexed tensor an item takes."""
+    """Return how many dimensions of the indexed tensor `item` takes."""
     if item is None or item is ... or isinstance(item, bool):
         return 0
     if (
@@ -399,7 +401,7 @@ def parse(x: Tensor, index: Any) -> tuple[tuple[Any, ...], tuple[bool, ...], lis
                 and item._array.dtype.kind in "iu"
                 and item._array.dtype != np.uint8
             ):
-                # Mapped by `vmap`, it is a number per sample and stays a tensor.
+                # mapped by `vmap`, it is one number for each sample, so it stays a tensor
                 item = item if type(item)._interpreter is not None else int(item)
             elif (
                 not isinstance(item, Tensor)
@@ -514,7 +516,7 @@ def in_nothing(x: ndarray, indices: Sequence[Any], spec: Sequence[bool]) -> list
     try:
         shape = np.broadcast_shapes(*picked)
     except ValueError:
-        return list(indices)  # refused elsewhere
+        return list(indices)  # the operation refuses it
     if empty and 0 not in shape:
         raise IndexOutOfRangeError("index is out of bounds for dimension with size 0")
     return [item if item.dtype.kind == "b" else np.zeros_like(item) for item in indices]
@@ -540,7 +542,7 @@ def check_index(x: Any, *indices: Any, spec: tuple[bool, ...], **_: Any) -> None
     if not x.size:
         in_nothing(x, indices, spec)
     dim, picked = 0, []
-    # PyTorch's message counts the index tensors, not the dimensions.
+    # PyTorch's message counts index tensors, not dimensions
     for item in numpy_index(indices, spec):
         if isinstance(item, slice):
             dim += 1
@@ -580,8 +582,8 @@ def _index_grad(
 
 
 def _front(spec: Sequence[bool]) -> int:
-    """Where NumPy puts the dimensions that index tensors pick: at the first of them, in front of
-    all if they stand apart.
+    """Return where NumPy puts the dimensions that index tensors pick: at the first of the tensors,
+    or in front of all dimensions if the tensors are not adjacent.
     """
     if True not in spec:
         return 0
@@ -590,8 +592,8 @@ def _front(spec: Sequence[bool]) -> int:
 
 
 def _batch_index(b: Any) -> Any:
-    """Index tensors, batched or not; one without dimensions takes its dimension away, as a number
-    would.
+    """Batching rule of index tensors, batched or not. An index tensor without dimensions removes
+    its dimension, as a number does.
     """
     spec, (x, *indices), flags = b.p["spec"], b.values, b.flags
     if any(i._array.dtype.kind == "b" for i in indices):
@@ -599,7 +601,8 @@ def _batch_index(b: Any) -> Any:
     ranks = [i._array.ndim - f for i, f in zip(indices, flags[1:], strict=True)]
     picked, own = max(ranks), any(flags[1:])
     if own:
-        # Dimensions of size 1 after the batch's, so that all batched indices have as many.
+        # Insert dimensions of size 1 after the batch's, so that all batched indices have equally
+        # many.
         indices = [
             b.F.reshape(i, shape=(b.size, *(1,) * (picked - n), *i._array.shape[1:])) if f else i
             for i, n, f in zip(indices, ranks, flags[1:], strict=True)
@@ -607,7 +610,7 @@ def _batch_index(b: Any) -> Any:
     places = iter(ranks)
     target = _front([here for here in spec if not here or next(places)])
     if flags[0]:
-        # Samples and their own indices go together: the number of the sample is one more index.
+        # Each sample goes with its own indices, so the number of the sample is one more index.
         count = make_tensor(np.arange(b.size).reshape(b.size, *(1,) * picked))
         spec, indices = (own, *spec), [count, *indices] if own else indices
     r = b.call(x, *indices, spec=spec)
@@ -620,8 +623,8 @@ def _batch_index(b: Any) -> Any:
 
 
 def _onnx_index(c: Any) -> Any:
-    """The indexed axes are brought to the front for GatherND, and the result's to where NumPy puts
-    them.
+    """Translate to GatherND: bring the indexed axes to the front, and those of the result to where
+    NumPy puts them.
     """
     axes = [k for k, here in enumerate(c.p["spec"]) if here]
     indices = [c[k + 1] for k in range(len(axes))]
@@ -639,7 +642,7 @@ def _onnx_index(c: Any) -> Any:
     front = (
         c.emit("Transpose", c[0], perm=axes + rest) if axes + rest != list(range(rank)) else c[0]
     )
-    # Added to zeros of all their shapes, indices of different shapes come to the common one.
+    # Adding zeros of the common shape broadcasts all indices to it.
     zero = indices[0]
     for name in indices[1:]:
         zero = c.emit("Add", zero, name)

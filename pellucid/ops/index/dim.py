@@ -42,13 +42,13 @@ def _at(dim: int, index: Any) -> tuple[Any, ...]:
 
 
 def _line(index: Any) -> Any:
-    """An index as a vector."""
+    """Return the index as a vector."""
     return index.reshape(1) if index.ndim == 0 else index
 
 
 def _of_few(write: Callable[[ndarray, Any, ndarray], Any]) -> Callable[..., Tensor | None]:
-    """What writes few numbers to a copy of a tensor, where none wants a gradient; None for other
-    calls.
+    """Return a fast path that writes few numbers to a copy of a tensor, if no gradient is wanted.
+    The fast path returns None for calls that it does not handle.
     """
 
     def few(*given: Any) -> Tensor | None:
@@ -78,7 +78,8 @@ def _of_few(write: Callable[[ndarray, Any, ndarray], Any]) -> Callable[..., Tens
     return few
 
 
-_FEW, _INT64 = 256, np.dtype(np.int64)  # numbers that are written in less time than a call takes
+# up to this many numbers, writing takes less time than the full call
+_FEW, _INT64 = 256, np.dtype(np.int64)
 
 
 # ---- index_select ----------------------------------------------------------------------------
@@ -86,7 +87,7 @@ def _select_check(x: Any, index: Any, *, dim: int) -> None:
     size = x.shape[dim] if x.ndim else 1
     if inside(index, size):
         return
-    if dim == 1 or dim and not x.size:  # PyTorch's other kernel
+    if dim == 1 or dim and not x.size:  # PyTorch's other kernel, with its own message
         raise OperationError(
             f"INDICES element is out of DATA bounds, id={first_outside(index, 0, size)} axis_dim={size}"
         )
@@ -178,8 +179,8 @@ def _add_rule(xp: Any, out: Any, index: Any, source: Any, *, dim: int, alpha: An
 
 
 def _index_along(c: Any, index: str, dim: int, shape: Any) -> str:
-    """A one-dimensional index repeated to a shape, for operators that take one index for each
-    element.
+    """Return a one-dimensional index repeated to `shape`, for operators that take one index for
+    each element.
     """
     view = [1] * len(shape)
     view[dim] = -1
@@ -249,7 +250,7 @@ def _vector(index: Any, name: str, error: Any = IndexOutOfRangeError) -> Tensor:
 
 
 def _check_source(a: Any, b: Any, dim: int) -> None:
-    """The source of a write to whole positions of `dim` has the tensor's other sizes."""
+    """Refuse a source whose sizes other than that of `dim` differ from the tensor's."""
     m, n = a.shape, b.shape
     if m == n:
         return
@@ -261,7 +262,7 @@ def _check_source(a: Any, b: Any, dim: int) -> None:
 
 
 def _check_count(name: str, index: Tensor, b: Any, dim: int) -> None:
-    """There is one position for each slice of the source."""
+    """Refuse an index that does not have one position for each slice of the source."""
     given, wanted = index._array.size, b.shape[dim] if dim < b.ndim else 1
     if given == wanted:
         return
@@ -403,7 +404,7 @@ both_forms("index_copy", index_copy_op, _prepare_index_copy, few=_of_few(operato
 
 def _fill_check(x: Any, index: Any, value: Any, *, dim: int) -> None:
     size = x.shape[dim] if x.ndim else 1
-    if index.size and (x.size or not size):  # where nothing is written, no position is looked at
+    if index.size and (x.size or not size):  # positions are not checked if nothing is written
         low, high = int(index.min()), int(index.max())
         if low < -size or high >= size:
             raise IndexOutOfRangeError(
@@ -453,7 +454,7 @@ index_fill_op = defop(
 
 
 def _distinct(F: Any, index: Any, shape: Any, dim: int) -> Any:
-    """The positions of an index, counted from the start, each once."""
+    """Return the distinct positions of an index, counted from the start."""
     xp, size = namespace_of(values(F, index)), shape[dim] if len(shape) else 1
     positions = xp.to_host(values(F, index))
     once = xp.from_host(np.unique(np.where(positions < 0, positions + size, positions)))

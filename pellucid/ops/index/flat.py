@@ -69,7 +69,7 @@ def take(input: Tensor, index: Tensor) -> Tensor:
         try:
             return wrap(np.asarray(input._array.take(index._array)))
         except IndexError:
-            pass  # whose text NumPy does not know
+            pass  # `_in_flat` raises it with PyTorch's message
     _in_flat(index, size)
     return titled(
         F.index(reshape(input, (size,)), index, spec=(True,)), "Take", of=(input,), index=index

@@ -28,7 +28,7 @@ from ._bounds import bounded, index_of, inside, places, vectors
 
 def _gather(xp: Any, x: Any, index: Any, *, dim: int) -> Any:
     if not isinstance(x, (ndarray, np.generic)):
-        # an index may be smaller than what it reads
+        # the index may be smaller than the array in the other dimensions
         cut = tuple(slice(None if d == dim else n) for d, n in enumerate(index.shape))
         return xp.take_along_axis(x[cut], index, dim)
     shape, count = index.shape, index.size
@@ -83,14 +83,14 @@ _INT64 = np.dtype(np.int64)
 
 
 def _of_few(input: Tensor, index: Tensor, dim: int) -> Tensor | None:
-    """`gather` of few numbers that want no gradient; None for other calls."""
+    """Fast path of `gather` for few numbers that want no gradient; None for other calls."""
     if not (is_direct(input) and is_plain(index)) or not 0 < index._array.size <= FEW:
         return None
     if not config.kernels or not native_code_runs():
         return None
     try:
         made = kernels.indexing.along.gather_along(input._array, index._array, dim)
-    except IndexError:  # the sentence comes from the operation
+    except IndexError:  # the operation raises it with PyTorch's message
         return None
     return None if made is None else wrap(made)
 
@@ -118,7 +118,7 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False)
     if isinstance(input, Tensor) and isinstance(index, Tensor) and index._array.dtype is _INT64:
         number = everyday_dim(input, dim)
         if number >= 0 and input._array.ndim == index._array.ndim == 2:
-            # Along one of two dimensions the index is not longer in the other: the everyday call.
+            # Fast path for matrices: the index is not longer than the input in the other dimension.
             if index._array.shape[1 - number] <= input._array.shape[1 - number]:
                 few = _of_few(input, index, number)
                 if few is not None:
@@ -171,7 +171,7 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
         )
     dim = shapes.normalize_dim(dim, len(a))
     if input._rg and local.grad:
-        indices = indices.clone()  # the gradient reads positions that nobody else writes to
+        indices = indices.clone()  # the gradient needs positions that no later write changes
     alike = a[:dim] == b[:dim] and a[dim + 1 :] == b[dim + 1 :]
     if alike and is_plain(input) and is_direct(indices) and inside(indices._array, a[dim]):
         wide = broadcast_to(input, a) if input._rg and local.grad else input
@@ -180,7 +180,7 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
         shapes.broadcast_shapes((*a[:dim], 1, *a[dim + 1 :]), (*b[:dim], 1, *b[dim + 1 :]))
     )
     wide = broadcast_to(input, (*common[:dim], a[dim], *common[dim + 1 :]))
-    # Positions may be counted from the end here.
+    # This function accepts negative positions.
     picks = indices._array
     if type(picks) is ndarray and picks.size and (tracing.tracer() or picks.min() < 0):
         indices = F.where(F.lt(indices, 0), F.add(indices, a[dim]), indices)

@@ -32,7 +32,7 @@ from .assign import put_
 
 
 def _fill_where(xp: Any, out: Any, mask: Any, value: Any) -> None:
-    if out.size:  # NumPy's copy under a mask reads an element also where there is none
+    if out.size:  # NumPy's masked copy reads an element even if there is none
         xp.copyto(out, value, where=mask)
 
 
@@ -91,7 +91,9 @@ def _prepare_masked_fill(input: Tensor, mask: Tensor, value: Any) -> Arguments:
 
 
 def _filled(*given: Any) -> Tensor | None:
-    """`masked_fill` of a tensor in order that wants no gradient by a number; None for other calls."""
+    """Fast path of `masked_fill` of a contiguous tensor that wants no gradient by a number; None
+    for other calls.
+    """
     if len(given) != 3:
         return None
     input, mask, value = given
@@ -184,10 +186,12 @@ def _taken(mask: Tensor, source: Tensor) -> Tensor:
 
 
 def _scatter_in_order(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
-    """`masked_scatter` by operations whose sizes do not depend on how many elements the mask has."""
+    """Compute `masked_scatter` with operations whose sizes do not depend on the number of ones in
+    the mask.
+    """
     size = source._array.size
     order = tracing.effect(_order_of_ones, mask._array, size)
-    if not size:  # which no element of the mask asks for: the source counts as used all the same
+    if not size:  # no element of the source is used, but the source stays in the graph
         return F.where(
             mask, F.cast(F.sum(source, dim=None, keepdim=False), dtype=input._array.dtype), input
         )
@@ -195,8 +199,8 @@ def _scatter_in_order(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
 
 
 def _order_of_ones(mask: ndarray, size: int) -> ndarray:
-    """How many ones of a mask stand before each element, and a number inside of the source where
-    there is none.
+    """Return for each element of the mask the position in the source that it takes: the count of
+    earlier ones. Elsewhere the numbers are merely valid positions.
     """
     order = np.cumsum(mask.reshape(-1)) - 1
     if order.size and order[-1] >= size:
@@ -260,7 +264,7 @@ def masked_scatter_(self: Tensor, mask: Tensor, source: Tensor) -> Tensor:
         masked_scatter_(reshape(self, (1,)), reshape(mask, (1,)), source)
         return self
     mask = expand(mask, shape)
-    # where elements share memory, it matters that the others are not written
+    # if elements share memory, those outside of the mask must not be written
     if tracing.tracer() and apart(self._array):
         return overwrite(self, _scatter_in_order(self, mask, source), "masked_scatter_")
     return put_(self, [mask], (True,), _taken(mask, source), False, "masked_scatter_")

@@ -81,15 +81,18 @@ def nonzero(input: Tensor, *, out: Tensor | None = None, as_tuple: bool = False)
         return tuple(wrap(np.ascontiguousarray(d)) for d in found)
     if a.ndim == 0:
         return wrap(np.empty((len(found[0]), 0), np.int64))
-    # as it lies in PyTorch
+    # PyTorch's memory layout
     return wrap(np.array(found).T if len(found[0]) else np.empty((0, a.ndim), np.int64))
 
 
-_MANY = 1 << 12  # elements from which the positions are made of those in the flattened array
+# from this many elements on, positions are computed from those in the flattened array
+_MANY = 1 << 12
 
 
 def _places(a: ndarray) -> list[ndarray]:
-    """As `a.nonzero()`: NumPy is fast where it looks at booleans in one dimension."""
+    """Return the same as `a.nonzero()`, but faster: NumPy is fast only for one-dimensional
+    booleans.
+    """
     truth = a if a.dtype.kind == "b" else a != 0
     flat: ndarray = truth.reshape(-1).nonzero()[0]
     found = []
@@ -184,8 +187,8 @@ def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
 
 
 def _first_places(a: ndarray, size: int, fill_value: int) -> ndarray:
-    """The positions of the first `size` elements that are not 0, as rows, with rows of `fill_value`
-    after the last one.
+    """Return the positions of the first `size` nonzero elements as rows, padded with rows of
+    `fill_value`.
     """
     found = (
         np.stack(a.nonzero(), axis=1)[:size]

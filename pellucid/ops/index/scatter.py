@@ -30,13 +30,13 @@ from ._writes import both_forms, copying, keywords, wrote_in_order
 
 
 def _front(a: Any, shape: tuple[int, ...]) -> Any:
-    """The first elements of each dimension, as many as `shape` has."""
+    """Cut each dimension of `a` to the sizes in `shape`."""
     return a if a.shape == shape else a[tuple(slice(n) for n in shape)]
 
 
 # ---- scatter ---------------------------------------------------------------------------------
 def _flat(out: ndarray) -> tuple[ndarray, bool]:
-    """The array in one dimension, and whether that is a copy."""
+    """Return the array in one dimension, and whether that is a copy."""
     return (
         (out.reshape(-1), False)
         if out.flags.c_contiguous
@@ -45,7 +45,7 @@ def _flat(out: ndarray) -> tuple[ndarray, bool]:
 
 
 def _writer(write_places: Callable[..., None]) -> Callable[..., None]:
-    """An in-place rule from a function that writes values to flat places."""
+    """Return the in-place rule for a function that writes values to flat places."""
 
     def rule(xp: Any, out: Any, index: Any, src: Any, *, dim: int, **params: Any) -> None:
         if src.ndim and src.ndim == index.ndim:
@@ -55,7 +55,7 @@ def _writer(write_places: Callable[..., None]) -> Callable[..., None]:
             if quick and scatter_along(out, index, src, dim, write_places is _add_places):
                 return
         except IndexError:
-            quick = False  # the sentence comes from `bounded`
+            quick = False  # `bounded` raises it with PyTorch's message
         few = few_places(out, index, src, dim, KERNEL_SIZE if write_places is _set_places else FEW)
         if few is not None and index.size and inside(index, out.shape[dim]):
             write_places(out.reshape(-1), few, src, **params)
@@ -98,7 +98,7 @@ scatter_add_rule, scatter_rule = _writer(_add_places), _writer(_set_places)
 
 
 def _pad_like(F: Any, g: Any, shape: Any) -> Any:
-    """The gradient of the part of `src` that was read, with zeros for the rest."""
+    """Return the gradient of the part of `src` that was read, padded with zeros to the whole."""
     if tuple(g.shape) == tuple(shape):
         return g
     if not shape:
@@ -195,7 +195,7 @@ def _fits(x: Tensor, index: Tensor, src: Tensor | None, dim: int) -> None:
 
 
 def _source(x: Tensor, index: Tensor, src: Any, dim: int) -> Tensor:
-    """The source of a scatter as a tensor; a number becomes a scalar tensor."""
+    """Return the source of a scatter as a tensor; a number becomes a scalar tensor."""
     if not isinstance(src, Tensor):
         _fits(x, index, None, dim)
         return wrap(number_array(src, x._array.dtype))
@@ -236,8 +236,8 @@ def _scatter_arguments(
 
 
 def _of_few(input: Any, dim: Any, index: Any, src: Any, add: bool) -> Tensor | None:
-    """`scatter` or `scatter_add` of few numbers of one shape, none of which wants a gradient; None for
-    other calls.
+    """Fast path of `scatter` and `scatter_add` of few numbers of one shape that want no gradient;
+    None for other calls.
     """
     if not (is_direct(input) and is_direct(src) and is_plain(index) and type(dim) is int):
         return None
@@ -255,7 +255,7 @@ def _of_few(input: Any, dim: Any, index: Any, src: Any, add: bool) -> Tensor | N
     out = a.copy()
     try:
         done = kernels.indexing.along.scatter_along(out, places, b, add, dim % a.ndim)
-    except IndexError:  # the sentence comes from the operation
+    except IndexError:  # the operation raises it with PyTorch's message
         return None
     return wrap(out) if done else None
 
@@ -417,8 +417,8 @@ def _scatter_reduce_grad(
     src_shape: Any,
     needs: Any,
 ) -> Any:
-    """Gradients by the reduction; for the products, zeros among the factors are counted instead of
-    divided by.
+    """Return the gradients, by reduction. For products, zeros among the factors are counted instead
+    of divided by.
     """
     picked = src
     if tuple(src.shape) != tuple(index.shape):
@@ -464,7 +464,8 @@ def _scatter_reduce_grad(
             part = F.where(single, without, gather(g * out) / F.where(zero, one, picked))
     else:
         mine, theirs = number(input == out), number(picked == gather(out))
-        # as PyTorch: the input's own value counts in any case, and nothing equals NaN
+        # as in PyTorch, the input's own value counts even without `include_self`, and NaN equals
+        # nothing
         shared = g / sums(mine, theirs)
         own, part = mine * shared, theirs * gather(shared)
     if not include_self and needs[0]:

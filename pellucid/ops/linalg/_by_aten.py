@@ -44,7 +44,9 @@ def matmul_by_aten(A: Any, input: Any, other: Any) -> Any:
 
 
 def _foldable(A: Any, t: Any, kept: int) -> Any:
-    """The tensor, copied where the dimensions before the last `kept` cannot be seen as one."""
+    """Return the tensor, copied if the dimensions before the last `kept` ones cannot be viewed as
+    one.
+    """
     shape, strides = t._array.shape, t._array.strides
     step = None
     for k in range(len(shape) - kept - 1, -1, -1):

@@ -1,5 +1,5 @@
-"""The nodes that PyTorch has for `einsum` of two operands: each with all labels in one order, a batched
-product, and views around it. They are made when somebody looks.
+"""PyTorch's graph nodes for `einsum` of two operands: views that put all labels in one order, a
+batched product, and views of the result. They are created when somebody looks at the graph.
 """
 
 from __future__ import annotations
@@ -19,7 +19,9 @@ Labels = list[int]
 
 
 def arranged_as(made: Tensor, x: Tensor, y: Tensor, labels: tuple[Labels, Labels, Labels]) -> None:
-    """Have the result's node show PyTorch's. `labels` are those of the operands and of the result."""
+    """Let the result's node show PyTorch's nodes. `labels` are those of the two operands and of the
+    result.
+    """
     node = made._node
     if isinstance(node, Node):
         lies = [(t._array.shape, t._array.strides) for t in (x, y)]
@@ -27,7 +29,7 @@ def arranged_as(made: Tensor, x: Tensor, y: Tensor, labels: tuple[Labels, Labels
 
 
 class _Drawing:
-    """How the nodes of one call are made."""
+    """Creates the nodes of one call."""
 
     def __init__(self, labels: tuple[Labels, Labels, Labels], lies: list[Any]) -> None:
         self.a, self.b, self.wanted = labels
@@ -35,7 +37,7 @@ class _Drawing:
         self.place = 0.9375
 
     def draw(self, node: Node, edges: tuple[Any, Any]) -> None:
-        """Give `node` PyTorch's nodes before it, over the edges of the operands."""
+        """Put PyTorch's nodes between `node` and the edges of the operands."""
         self.node = node
         summed = sorted({*self.a, *self.b} - {*self.wanted})
         every = [*self.wanted, *summed]
@@ -46,7 +48,7 @@ class _Drawing:
         inner: Any = node
         while inner.op.name not in ("matmul", "mul") and isinstance(inner.inputs[0], Node):
             inner = inner.inputs[0]
-        own = range(len(self.wanted), len(every))  # of what is summed
+        own = range(len(self.wanted), len(every))  # dimensions that are summed
         x, y = left[1], right[1]
         left, right = (
             self.summed(*operand, [k for k in own if operand[1][k] != 1 == other[k]])
@@ -54,7 +56,8 @@ class _Drawing:
         )
         x, y = left[1], right[1]
         last = [k for k in own if x[k] != 1 != y[k]]
-        packed = inner.ext is not None and "packed" in inner.ext  # by hooks, as they lie
+        # packed by hooks, in the layout of the product
+        packed = inner.ext is not None and "packed" in inner.ext
         if inner.op.name != ("matmul" if last else "mul") or packed and inner is not node:
             return
         if not last:
@@ -65,7 +68,8 @@ class _Drawing:
         lo = [k for k in many if x[k] != 1 and y[k] == 1]
         ro = [k for k in many if x[k] == 1]
         swapped = bool(lo and ro) and ro[-1] < lo[0]
-        if swapped:  # PyTorch leaves the result in the order that is asked for
+        # PyTorch swaps the operands, so that the result has the order that is asked for
+        if swapped:
             left, right, lo, ro = right, left, ro, lo
             x, y = y, x
         order = [*both, *lo, *last, *ro]
@@ -96,7 +100,7 @@ class _Drawing:
         become(node, "view", (edge,), node.shape, node.dtype, shape=node.shape)
 
     def multiplied(self, inner: Node, left: Any, right: Any) -> None:
-        """Nothing is summed but what one operand has alone."""
+        """Use an elementwise product: no label that both operands have is summed."""
         if inner is self.node:
             inner.inputs = (left[0], right[0])
             return
@@ -115,7 +119,7 @@ class _Drawing:
         become(node, "view", (product,), node.shape, node.dtype, shape=node.shape)
 
     def summed(self, edge: Any, shape: Any, strides: Any, dims: list[int]) -> tuple[Any, Any, Any]:
-        """An operand summed over dimensions, which stay with size 1."""
+        """Sum an operand over `dims`, which stay with size 1."""
         if not dims:
             return edge, shape, strides
         shape = tuple([1 if k in dims else n for k, n in enumerate(shape)])
@@ -134,7 +138,7 @@ class _Drawing:
         return self.place
 
     def aligned(self, edge: Any, labels: Labels, lie: Any, every: Labels) -> tuple[Any, Any, Any]:
-        """An operand with all labels in their order: its edge, shape and strides."""
+        """Give an operand all labels in the order of `every`. Returns its edge, shape and strides."""
         shape, strides = lie
         labels = list(labels)
         for label in every:
@@ -150,7 +154,7 @@ class _Drawing:
         return edge, shape, strides
 
     def reshaped(self, edge: Any, shape: Any, strides: Any, into: tuple[int, ...]) -> Any:
-        """As `reshape` does it: seen as it lies, or copied."""
+        """Add the nodes of `reshape`: a view if the strides allow it, else a copy."""
         if edge is None:
             return None
         dense = accumulate([edge.dtype.itemsize, *reversed(shape[1:])], mul)
@@ -168,7 +172,9 @@ class _Drawing:
 
 
 def _kept(kept: dict[Any, Any], kind: str, k: int, swapped: bool, shapes: Any) -> Any:
-    """What the product of stacks keeps, of what the product of matrices kept."""
+    """Return the values that a product of stacks saves, given those that the product of matrices
+    saved.
+    """
     value = kept.get((kind, 1 - k if swapped else k))
     if kind == "shape":
         return shapes[k]

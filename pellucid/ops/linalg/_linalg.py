@@ -1,5 +1,5 @@
-"""What the linear algebra files share: checks of arguments, small rules on stacks of matrices,
-loops over LAPACK calls.
+"""Helpers of the linear algebra files: argument checks, small rules for stacks of matrices, loops
+over LAPACK calls.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from .._rules import require_tensor, values
 linalg = functools.partial(public, namespace="linalg", out=True)
 
 
-# what PyTorch computes with, and does not reach for matrices without elements
+# PyTorch's kernels that do not run for matrices without elements, so they do not refuse dtypes then
 UNREACHED = frozenset(
     ("cholesky_cpu", "ldl_factor_kernel_cpu", "linalg_eigh_cpu", "linalg_svd_cpu", "lu_cpu")
 )

@@ -1,4 +1,4 @@
-"""The nodes that PyTorch has for a product: one of two matrices or of two stacks, and views around
+"""PyTorch's graph nodes for a product: a product of two matrices or of two stacks, and views around
 it.
 """
 
@@ -13,7 +13,7 @@ from ...core.tape import named_type, value_at
 from ...core.transforms.arranging import become, drawn, moved_before, node_before
 from ...shapes import broadcast_shapes, matmul_shape, view_strides
 
-BMM = named_type("BmmBackward0")  # of a product that was asked for by that name
+BMM = named_type("BmmBackward0")  # of a call of `bmm` itself
 _MM = named_type("MmBackward0")
 
 
@@ -47,33 +47,37 @@ def last_name(node: Any) -> str:
 
 
 def _single(x: tuple[int, ...], y: tuple[int, ...]) -> int | None:
-    """Which of two stacks PyTorch sees as one matrix, which it is, while the other is none."""
+    """Return which of two stacks has only one matrix, if exactly one has, else None. PyTorch treats
+    that stack as a matrix.
+    """
     if len(x) != 3 or len(y) != 3 or (x[0] == 1) is (y[0] == 1):
         return None
     return int(y[0] == 1)
 
 
 def _lies_turned(shape: tuple[int, ...]) -> bool:
-    """Whether matrices lie in memory as their transposes do."""
+    """Return whether contiguous matrices of this shape have the memory layout of their transposes,
+    too.
+    """
     return 0 in shape or 1 in shape[-2:]
 
 
 class _Operand:
-    """An operand of a product on its way to the matrices that are multiplied: its value as far as
-    it is kept, its shape, and its edge.
+    """An operand of a product on its way to the matrices that are multiplied: its value if it was
+    saved, its shape, and its edge.
     """
 
     def __init__(self, node: Any, k: int, kept: dict[Any, Any]) -> None:
         self.node, self.edge, self.value = node, node.inputs[k], kept.get(("in", k))
         self.shape = kept["shape", k] if self.value is None else self.value.shape
-        self.strides: tuple[int, ...] | None = None  # known without the value
-        self.place = 0.25 - 0.0625 * k  # two nodes are never numbered alike
+        self.strides: tuple[int, ...] | None = None  # strides, if known without the value
+        self.place = 0.25 - 0.0625 * k  # no two nodes have the same number
 
     def step(self, name: str, shape: tuple[int, ...], made: Any, /, **params: Any) -> None:
-        """One more node; `made` is what it makes of the value."""
+        """Add a node. `made` applies the same step to the value."""
         self.edge = node_before(self.node, name, self.edge, shape, 0.0, **params)
         if self.edge is not None:
-            # of the steps of an operand, the later ones are numbered later
+            # later steps of an operand have higher numbers
             self.place /= 2
             self.edge.seq = self.node.seq - 0.125 - self.place
         self.shape = shape
@@ -82,7 +86,7 @@ class _Operand:
 
     def expanded(self, shape: tuple[int, ...]) -> None:
         if self.value is None:
-            # in the order of its elements, for all that is known
+            # without the value, assume that it was contiguous
             steps, lead = np.cumprod((1, *self.shape[:0:-1]))[::-1], len(shape) - len(self.shape)
             kept = zip(steps, self.shape, shape[lead:], strict=True)
             strides = [int(step) * (n == m) for step, n, m in kept]
@@ -90,14 +94,14 @@ class _Operand:
         self.step("expand", shape, lambda v: np.broadcast_to(v, shape), shape=shape)
 
     def turned(self) -> None:
-        """The last two dimensions exchanged."""
+        """Swap the last two dimensions."""
         n = len(self.shape)
         name = "t" if n == 2 else "transpose"
         shape = (*self.shape[:-2], self.shape[-1], self.shape[-2])
         self.step(name, shape, lambda v: v.swapaxes(-1, -2), dim0=n - 2, dim1=n - 1)
 
     def reshaped(self, shape: tuple[int, ...]) -> None:
-        """As `reshape` does it: seen as it lies, or copied."""
+        """Add the nodes of `reshape`: a view if the strides allow it, else a copy."""
         v = self.value
         strides = self.strides if v is None else v.strides
         if strides is None or v is not None and v.flags.c_contiguous:
@@ -112,7 +116,7 @@ class _Operand:
 
 
 def _folds(x: _Operand, y: _Operand) -> bool:
-    """Whether PyTorch sees a stack as one matrix, where the other operand is one matrix or vector."""
+    """Return whether PyTorch folds the stack `x` to one matrix, as `y` is one matrix or vector."""
     if not len(y.shape) <= 2 < len(x.shape):
         return False
     if y.edge is not None or 0 in x.shape or x.value is None:
@@ -122,12 +126,13 @@ def _folds(x: _Operand, y: _Operand) -> bool:
 
 
 def nodes(node: Any) -> tuple[Any, ...]:
-    """The nodes of PyTorch's: a product of two matrices or of two stacks, and views around it."""
-    if type(node) in (BMM, _MM):  # in order already
+    """Return PyTorch's nodes: a product of two matrices or of two stacks, and views around it."""
+    if type(node) in (BMM, _MM):  # already as in PyTorch
         return (node,)
     kept = dict(zip(node.plan.entries, node.saved, strict=True))
     if any(k == "in" and type(v) is not np.ndarray for (k, _), v in kept.items()):
-        return (node,)  # of another library, or packed, and then in order already
+        # from another library, or packed by hooks and therefore already as in PyTorch
+        return (node,)
     x, y = (_Operand(node, k, kept) for k in (0, 1))
     single = _single(x.shape, y.shape)
     if single is not None and (one := (x, y)[single]).edge is not None:
@@ -138,7 +143,7 @@ def nodes(node: Any) -> tuple[Any, ...]:
         return (node,)
     steps: list[
         tuple[str, tuple[int, ...], dict[str, Any]]
-    ] = []  # of the result, after the product
+    ] = []  # steps of the result, after the product
     turned = False
     if (nx, ny) == (1, 2):
         x.step("unsqueeze", (1, *x.shape), lambda v: v[None], dim=0)

@@ -1,4 +1,6 @@
-"""What PyTorch's nodes of solutions and determinants keep: the factors of the matrix, too."""
+"""The values that PyTorch's nodes of solutions and determinants save, which include the factors of
+the matrix.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,7 @@ def _read_of_solution(kept: list[Any], vector: bool | None) -> dict[str, Any]:
 
 
 def _of_determinant(input: Any, out: Any, out0: Any) -> list[Any]:
-    # a matrix in C order is factorized transposed
+    # a C-contiguous matrix is factorized transposed
     turned = input.mT if input.dtype.kind == "f" and input.flags.c_contiguous else input
     return [input, *_factors(turned), out if out0 is None else out0]
 
@@ -41,7 +43,7 @@ def _factors(a: Any) -> list[Any]:
     return [lu, pivots]
 
 
-# for the field `packs` of records
+# values of the field `packs` of records
 SOLUTION = (_of_solution, _read_of_solution)
 DETERMINANT = (
     _of_determinant,

@@ -80,7 +80,7 @@ def matrix_power(A: Tensor, n: int) -> Tensor:  # noqa: N803
     if n == 0:
         made = tracing.constant(np.zeros(shape, A._array.dtype))
         made[...] = np.eye(shape[-1], dtype=made.dtype)
-        # The result is constant, but it stays connected to A, as in PyTorch.
+        # The result is constant, but as in PyTorch it stays connected to A.
         return A.clone().copy_(make_tensor(made)) if A._rg else make_tensor(made)
     inverted = n < 0
     if inverted:
@@ -109,15 +109,15 @@ def _matrix_exp(xp: Any, x: Any) -> Any:
 
 
 def _ratio(xp: Any, of: Any, to: Any) -> Any:
-    """`of / to`, and 1 where that is no positive finite number."""
+    """Return `of / to`, and 1 where the ratio is not positive and finite."""
     scale = xp.where(of > 0, of / xp.where(to > 0, to, 1), 1)
     return xp.where(xp.isfinite(scale) & (scale > 0), scale, 1)
 
 
 def _matrix_exp_grad(F: Any, g: Any, input: Any) -> Any:
     # exp of [[A^H, G], [0, A^H]] has the wanted derivative in its upper right block (Mathias 1996).
-    # It is linear in G, which is brought to the size of A first: a large G would cost the blocks on
-    # the diagonal their precision.
+    # It is linear in G, which is scaled to the size of A first: a large G would make the blocks on
+    # the diagonal inaccurate.
     ah = mH(F, input)
     n, last = input.shape[-1], input.ndim - 1
     if n == 0:
@@ -219,8 +219,8 @@ def multi_dot(tensors: Any) -> Tensor:
 
 
 def _best_order(sizes: list[int]) -> tuple[Any, int, int]:
-    """Where to cut each part of a chain of matrices of `sizes[i]` by `sizes[i+1]`, by dynamic
-    programming.
+    """Find the cheapest order to multiply a chain of matrices, where matrix i is `sizes[i]` by
+    `sizes[i+1]`, by dynamic programming. Returns where to cut each part.
     """
     n = len(sizes) - 1
     if n == 3:
@@ -424,7 +424,7 @@ _few = Few()
 
 
 def _diagonal_sum(a: np.ndarray) -> Any:
-    """What adds the diagonal of such a matrix."""
+    """Return the function that sums the diagonal of a matrix like `a`."""
     plans = PRIMITIVES["sum"].forward.quick.plans.get(a.dtype)  # type: ignore[union-attr]
     few = None if plans is None or 0 in a.shape else plans.of(((min(a.shape),), None, False))
     run = few or (lambda diagonal: np.asarray(numpy_cpu.sum(diagonal)))

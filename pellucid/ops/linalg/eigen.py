@@ -35,7 +35,7 @@ from ._linalg import (
 def _eigh(xp: Any, x: Any, *, uplo: str) -> Any:
     if x.size == 0:
         return np.zeros(x.shape[:-1], x.real.dtype), x.copy()
-    x = np.tril(x) if uplo == "L" else np.triu(x)  # what the other half holds does not matter
+    x = np.tril(x) if uplo == "L" else np.triu(x)  # clear the other half, which must not matter
     if not np.isfinite(x).all():
         raise SingularError(
             "linalg.eigh: The algorithm failed to converge because the input matrix is ill-conditioned or has too many repeated "
@@ -45,7 +45,7 @@ def _eigh(xp: Any, x: Any, *, uplo: str) -> Any:
 
 
 def _spread_of(F: Any, lengths: Any) -> Any:
-    """Differences of all pairs, 1 on the diagonal: [..., i, j] = x[j] - x[i]."""
+    """Return the differences of all pairs, [..., i, j] = x[j] - x[i], with 1 on the diagonal."""
     made = row(lengths) - column(lengths)
     return made + constant(F, np.eye(lengths.shape[-1]).astype(values(F, lengths).dtype))
 
@@ -55,8 +55,8 @@ def _off_diagonal(F: Any, x: Any) -> Any:
 
 
 def _check_phase(F: Any, turns: Any, whose: str, what: str) -> None:
-    """Refuse the gradient of a loss that depends on the phases of complex vectors, as PyTorch does:
-    `turns` has, as its imaginary part, what the loss gains when a vector's phase does.
+    """Refuse the gradient of a loss that depends on the phases of complex vectors, as PyTorch does.
+    The imaginary part of `turns` is the derivative of the loss by the phase of each vector.
     """
     turns = values(F, turns)
     if turns.dtype.kind == "c" and not (abs(turns.imag) <= 1e-2).all():
@@ -75,7 +75,7 @@ def _eigh_grad(F: Any, g: Any, out0: Any, out1: Any) -> Any:
     if used(F, gv):
         inner = F.matmul(mH(F, v), gv)
         _check_phase(F, diagonal(F, inner), "linalg_eigh_backward: The eigenvectors", _OF_VECTORS)
-        # Half of it, and the rest of its adjoint: the gradient of a Hermitian matrix is Hermitian.
+        # Take the skew part: the gradient of a Hermitian matrix is Hermitian.
         inner = (inner - mH(F, inner)) * 0.5 / _spread_of(F, w)
         inner = _off_diagonal(F, inner) + diag(F, gw)
         return F.matmul(v, F.matmul(inner, mH(F, v)))
@@ -173,7 +173,7 @@ def _eig_grad(F: Any, g: Any, out0: Any, out1: Any, input_dtype: Any) -> Any:
     if used(F, gv):
         inner = F.matmul(vh, gv)
         _check_phase(F, diagonal(F, inner), "linalg_eig_backward: The eigenvectors", _OF_VECTORS)
-        # The eigenvectors have norm 1: what would change their length does not count.
+        # The eigenvectors have norm 1, so remove the part that would change their length.
         size = F.real(diagonal(F, inner))
         inner = inner - F.matmul(vh, v * row(F.cast(size, dtype=values(F, v).dtype)))
         inner = _off_diagonal(F, inner / F.conj(_spread_of(F, w))) + diag(F, gw)
@@ -198,7 +198,7 @@ _eig_result = return_types.make("linalg_eig", "eigenvalues eigenvectors")
 
 
 def _of_complex(A: Any, name: str) -> Tensor:  # noqa: N803
-    """Square matrices whose elements have complex numbers to go with them."""
+    """Check that `A` holds square matrices with a dtype that has a complex counterpart."""
     kind = require_tensor(A, name.replace(".", "_"), "A").dtype
     if A._array.ndim >= 2 and kind.is_integral:
         raise DtypeError(f"Unknown Complex ScalarType for {kind.scalar_type_name}")
@@ -262,7 +262,8 @@ def _svd_grad(F: Any, g: Any, out0: Any, out1: Any, out2: Any, input_shape: Any,
     u, s, vh = out0, out1, out2
     m, n = input_shape[-2:]
     k = min(m, n)
-    if full and m != n:  # the vectors beyond are any basis of the rest: no gradient counts
+    # the additional vectors are an arbitrary basis of the rest, so their gradient does not count
+    if full and m != n:
         u, gu, vh, gv = u[..., :k], gu[..., :k], vh[..., :k, :], gv[..., :k, :]
     has_u, has_v = used(F, gu), used(F, gv)
     if not has_u and not has_v:

@@ -22,8 +22,8 @@ from ..shape._sizes import is_fast
 from ..shape.view import unsafe_view_op
 from ._einsum_nodes import arranged_as
 
-# Labels are ints: 0-25 for A-Z, 26-51 for a-z (PyTorch's order), 52 and up for the dimensions that
-# `...` stands for.
+# Labels are ints: 0-25 for A-Z, 26-51 for a-z (PyTorch's order), 52 and up for the dimensions of
+# the ellipsis.
 _ELLIPSIS = 52
 
 
@@ -36,7 +36,7 @@ def _letter(label: int) -> str:
 
 
 def _parse(text: str, where: str) -> list[int | None]:
-    """The labels of one operand or of the result; None for the ellipsis."""
+    """Return the labels of one operand or of the result, with None for the ellipsis."""
     labels: list[int | None] = []
     k = 0
     while k < len(text):
@@ -82,7 +82,7 @@ def _from_string(
 def _from_lists(
     args: tuple[Any, ...],
 ) -> tuple[list[Any], list[list[int | None]], list[int | None] | None]:
-    """Operands and labels of the form `einsum(x, [0, 1], y, [1, 2], [0, 2])`."""
+    """Return operands and labels of the form `einsum(x, [0, 1], y, [1, 2], [0, 2])`."""
     operands, inputs = list(args[: len(args) // 2 * 2 : 2]), [_checked(a) for a in args[1::2]]
     output = _checked(args[-1]) if len(args) % 2 else None
     return operands, inputs, output
@@ -103,8 +103,8 @@ def _checked(labels: Any) -> list[int | None]:
 
 
 def _expand_ellipsis(inputs: list[Any], ndims: list[int]) -> tuple[list[list[int]], int]:
-    """Labels with every ellipsis spelled out, aligned to the right, and how many dimensions the
-    longest stands for.
+    """Replace each ellipsis by labels, aligned to the right. Also returns the number of dimensions
+    of the longest ellipsis.
     """
     covered, made = 0, []
     for k, (labels, ndim) in enumerate(zip(inputs, ndims, strict=True)):
@@ -156,7 +156,7 @@ def _output_labels(
 
 
 def _diagonals(x: Any, labels: list[int], which: int) -> tuple[Any, list[int]]:
-    """The operand with each repeated label's dimensions replaced by their diagonal."""
+    """Replace the dimensions of each repeated label by their diagonal."""
     k = 0
     while k < len(labels):
         label = labels[k]
@@ -191,7 +191,7 @@ def _sizes(shapes: list[tuple[int, ...]], terms: list[list[int]]) -> dict[int, i
 
 
 def _arranged(x: Any, labels: list[int], wanted: list[int]) -> Any:
-    """The dimensions in the order of `wanted`, of which all are among `labels`."""
+    """Permute the dimensions to the order of `wanted`, all of which must be among `labels`."""
     return _ordered(x, [labels.index(label) for label in wanted])
 
 
@@ -200,8 +200,8 @@ def _ordered(x: Any, order: list[int]) -> Any:
 
 
 def _aligned(x: Any, labels: list[int], wanted: list[int]) -> Any:
-    """The dimensions in the order of `wanted`, with one of size 1 for each label that the operand
-    has not.
+    """Permute the dimensions to the order of `wanted`, and insert one of size 1 for each label that
+    the operand lacks.
     """
     x = _arranged(x, labels, [label for label in wanted if label in labels])
     shape = iter(x._array.shape)
@@ -209,8 +209,8 @@ def _aligned(x: Any, labels: list[int], wanted: list[int]) -> Any:
 
 
 class _Product(NamedTuple):
-    """A batched matrix product of two operands: the order of their dimensions and their shapes in
-    it, and the shape of the result.
+    """A batched matrix product of two operands: the permutations of their dimensions, their shapes
+    as matrices, and the shape of the result.
     """
 
     left: list[int]
@@ -229,7 +229,7 @@ class _Product(NamedTuple):
                 raise OperationError(
                     f"expected scalar type {x.dtype.scalar_type_name} but found {y.dtype.scalar_type_name}"
                 )
-            # where there is nothing to multiply PyTorch does not look
+            # PyTorch does not compare dtypes if there is nothing to multiply
             xs = F.cast(xs, dtype=ys._array.dtype)
         return _as(F.matmul(_as(xs, self.rows), _as(ys, self.columns)), self.shape)
 
@@ -241,8 +241,8 @@ def _planned(
     keep: set[int],
     rank: Any,
 ) -> tuple[_Product | None, list[int]]:
-    """The product of two operands with these labels, which are in both or kept, and the labels of
-    the result; None where nothing is summed.
+    """Plan the product of two operands, in which each label is in both operands or in `keep`.
+    Returns the product, or None if nothing is summed, and the labels of the result.
     """
     both = sorted((label for label in a if label in b and label in keep), key=rank)
     inner = sorted((label for label in a if label in b and label not in keep), key=rank)
@@ -264,7 +264,7 @@ def _planned(
 
 
 def _rank(wanted: list[int]) -> Any:
-    """Labels in the order of the result, then the others."""
+    """Return a sort key that puts labels in the order of the result, then the others."""
     return lambda label: (wanted.index(label), 0) if label in wanted else (len(wanted), label)
 
 
@@ -272,8 +272,9 @@ def _rank(wanted: list[int]) -> Any:
 def _one_product(
     equation: str, x: tuple[int, ...], y: tuple[int, ...]
 ) -> tuple[_Product, list[int], tuple[list[int], list[int], list[int]]] | None:
-    """The matrix product that an equation of operands of these shapes is, the order of its
-    dimensions in the result, and the labels of operands and result; None where there is more to do.
+    """Return the single matrix product to which an equation for these shapes amounts, the
+    permutation from its dimensions to those of the result, and the labels of operands and result.
+    None if more steps are needed.
     """
     inputs, output = _from_string(equation, 2)
     (a, b), covered = _expand_ellipsis(inputs, [len(x), len(y)])
@@ -303,12 +304,13 @@ def _pair(
     sizes: dict[int, int],
     rank: Any = int,
 ) -> tuple[Any, list[int]]:
-    """The product of two operands, summed over the labels that are not kept: one batched matrix
+    """Multiply two operands and sum over the labels that are not in `keep`, as one batched matrix
     product.
 
-    `rank` orders labels as the result does, which decides the strides of what is made.
+    `rank` is a sort key that orders labels as the result does, which decides the strides of the
+    product.
     """
-    # A dimension of size 1 of one operand that the other has whole, or that is summed, is only a
+    # A dimension of size 1 that the other operand has in full, or that is summed, is only a
     # broadcast: drop it.
     x, a = _without_ones(x, a, b, keep, sizes)
     y, b = _without_ones(y, b, a, keep, sizes)
@@ -341,21 +343,20 @@ def _summed(x: Any, labels: list[int], keep: set[int]) -> tuple[Any, list[int]]:
     gone = tuple(k for k, label in enumerate(labels) if label not in keep)
     if not gone:
         return x, labels
-    made = F.sum(x, dim=gone, keepdim=False)  # of integers in int64
+    made = F.sum(x, dim=gone, keepdim=False)  # integers are summed in int64
     return made, [label for label in labels if label in keep]
 
 
 def _order(
     terms: list[list[int]], output: list[int], sizes: dict[int, int]
 ) -> list[tuple[int, ...]]:
-    """Which two operands to multiply next, until one is left."""
+    """Return which two operands to multiply at each step, until one is left."""
     n = len(terms)
     if n <= 2:
         return [tuple(range(n))]
     import opt_einsum
 
-    # opt_einsum takes any symbols; shapes are given so that broadcast dimensions have their whole
-    # size.
+    # opt_einsum takes any symbols. Pass shapes in which broadcast dimensions have their full size.
     letters = {label: opt_einsum.get_symbol(k) for k, label in enumerate(sizes)}
     equation = (
         ",".join("".join(letters[label] for label in t) for t in terms)
@@ -370,8 +371,8 @@ def _order(
 def _in_full(
     operands: list[Any], terms: list[list[int]], wanted: list[int], sizes: dict[int, int]
 ) -> Any:
-    """The sum of products of two operands as PyTorch goes about it, each with all labels: for hooks,
-    which see the steps.
+    """Compute the sum of products of two operands in PyTorch's steps, each with all labels, for
+    hooks that see the steps.
     """
     every = [*wanted, *sorted(set(sizes) - set(wanted))]
     own = range(len(wanted), len(every))
@@ -471,7 +472,7 @@ def einsum(*args: Any) -> Tensor:
     if contracted and len(operands) == 2 and hooked() and operands[0].dtype is operands[1].dtype:
         return _in_full(operands, terms, wanted, sizes)
     given, labelled = list(operands), list(terms)
-    if not contracted:  # a product of the aligned operands, no view of anything
+    if not contracted:  # an elementwise product of the aligned operands, not a view
         operands, terms = (
             [_aligned(x, labels, wanted) for x, labels in zip(operands, terms, strict=True)],
             [wanted] * len(operands),
@@ -501,7 +502,7 @@ def einsum(*args: Any) -> Tensor:
     if missing:  # a label whose every size is 1
         x, labels = x.reshape((*x._array.shape, *(1,) * len(missing))), labels + missing
     made = _arranged(x, labels, wanted)
-    # PyTorch's is a view, too, of the result with the summed dimensions
+    # As in PyTorch, return a view of the result with the summed dimensions.
     made = made.view(made._array.shape)
     if made._rg and len(given) == 2:
         arranged_as(made, given[0], given[1], (labelled[0], labelled[1], wanted))
@@ -567,7 +568,7 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     policy = thread.stack.autocast
     if policy is not None:
         if prod(shape) == 1:
-            # no product of matrices: it keeps its precision
+            # not a matrix product, so autocast does not lower its precision
             terms = _ordered(a, [*rest_a, *da]).reshape(-1)
             terms = terms * _ordered(b, [*rest_b, *db]).reshape(-1)
             return terms.sum().reshape([1] * len(shape))

@@ -64,7 +64,7 @@ def cholesky_arrays(a: Any, upper: bool) -> tuple[Any, Any]:
         made, info = loop(lambda x: potrf(x, lower=1, clean=1), lower)
     info = np.asarray(info, _INFO)
     unknown = np.isnan(np.diagonal(made, axis1=-2, axis2=-1))
-    if unknown.any():  # LAPACK compares, and NaN compares with nothing
+    if unknown.any():  # LAPACK's comparisons do not notice NaN
         info = np.where((info == 0) & unknown.any(-1), unknown.argmax(-1) + 1, info)
     return (made.mT.conj() if upper else made), np.asarray(info, _INFO)
 
@@ -265,8 +265,8 @@ def lu_of(x: Any) -> Any:
 
 
 def _eliminated(a: Any) -> tuple[Any, Any, int]:
-    """LU of a matrix with infinities or NaN, which LAPACK's search for a pivot may pass over and
-    lose: a NaN counts as the largest.
+    """Return the LU factorization of a matrix with infinities or NaN. LAPACK's pivot search may
+    skip NaN and lose it; here NaN counts as the largest.
     """
     lu, info = a.copy(), 0
     pivots = np.zeros(min(a.shape), np.int32)
@@ -438,7 +438,9 @@ def unpacked(
 
 
 def _lu_gradient(g: Any, out0: Tensor, out1: Tensor, out2: Tensor) -> tuple[Any]:
-    """The gradient of A by P, L and U: of the columns or rows beyond the square first."""
+    """Return the gradient of A given those of P, L and U. It handles the columns or rows beyond the
+    square part first.
+    """
     _, g_lower, g_upper = g
     m, k, n = out1._array.shape[-2], out1._array.shape[-1], out2._array.shape[-1]
     solve = FUNCTIONS["linalg"]["solve_triangular"]
@@ -500,7 +502,7 @@ def _ldl_arrays(a: Any, hermitian: bool) -> Any:
 
     def one(x: Any) -> Any:
         packed, pivots, info = trf(x, lower=1)
-        # SciPy hands LAPACK's pivots through, one-based and negative for blocks of two.
+        # SciPy returns LAPACK's pivots: one-based, and negative for blocks of two.
         return np.tril(packed), pivots, info
 
     packed, pivots, info = loop(one, a)
@@ -638,7 +640,7 @@ def apply_reflections(A: Any, tau: Any, other: Any, transpose: bool) -> Tensor: 
     """Q @ other (or Q^H @ other), with Q the product of the reflections stored in A and tau."""
     steps = reflections(A, tau)
     if not steps and (A._rg or tau._rg):
-        # the identity, connected to its arguments as in PyTorch
+        # the identity, but as in PyTorch still connected to its arguments
         return other + (A * 0).sum() + tau.sum()
     for v, t in steps if transpose else reversed(steps):
         factor = F.conj(t) if transpose else t

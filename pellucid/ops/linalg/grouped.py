@@ -103,7 +103,7 @@ def grouped_mm(
 
 
 def _rest(like: Tensor, shape: tuple[int, int]) -> list[Tensor]:
-    """Zeros for rows or columns that are in no group."""
+    """Return zeros for the rows or columns that are in no group."""
     return [like.new_zeros(shape)] if 0 not in shape else []
 
 

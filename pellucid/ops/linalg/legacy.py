@@ -1,4 +1,4 @@
-"""Linear algebra under the names of the `torch` namespace that are older than `torch.linalg`."""
+"""Older names of linear algebra functions in the `torch` namespace."""
 
 from __future__ import annotations
 
@@ -345,7 +345,7 @@ def svd_lowrank(
     q, niter = 6 if q is None else q, 2 if niter is None else niter
     m = None if M is None else F.expand(M, shape=A._array.shape)
     rows, columns = A._array.shape[-2:]
-    # The projection is made on the shorter side.
+    # project on the shorter side
     wide = rows < columns
     a = F.conj(A).mT if wide else A
     if m is not None and wide:
@@ -539,7 +539,7 @@ def _solved_gradients(
 def _solved(b: Tensor, A: Tensor, upper: bool, transpose: bool, unit: bool) -> Any:  # noqa: N803
     given, given_upper = (b, A), upper
     a, b = broadcast_batches(A, b)
-    # column after column, as LAPACK reads it
+    # column-major, as LAPACK expects
     clone = a.mT.clone(memory_format=contiguous_format).mT
     if transpose:
         a, upper = a.mT, not upper
@@ -631,11 +631,13 @@ def lobpcg(
 
 
 # ---- names that PyTorch removed ---------------------------------------------------------------
-_NOW = {"symeig": "eigh"}  # the new names of those that changed it
+_NOW = {"symeig": "eigh"}  # new names of functions that were renamed
 
 
 def _removed(name: str, advice: str, takes: Any, method: Any = None) -> None:
-    """`takes` and `method` do nothing, and have the parameters of PyTorch's function and method."""
+    """Define a function that PyTorch removed. `takes` and `method` only supply the parameters of
+    PyTorch's function and method.
+    """
 
     def refusing(takes: Any) -> Any:
         def function(*args: Any, **kwargs: Any) -> Any:

@@ -56,8 +56,8 @@ def _pinv(xp: Any, x: Any, *, atol: Any, rtol: Any, hermitian: bool) -> Any:
 
 
 def _pinv_grad(F: Any, g: Any, input: Any, out: Any) -> Any:
-    # Golub and Pereyra (1973), "The differentiation of pseudo-inverses", in the order that keeps
-    # the products small.
+    # Golub and Pereyra (1973), "The differentiation of pseudo-inverses", with the factors
+    # multiplied in the order that keeps the products small.
     p, ph, gh = out, mH(F, out), mH(F, g)
     m, n = input.shape[-2:]
     mul = F.matmul
@@ -155,7 +155,7 @@ def _lstsq(xp: Any, a: Any, b: Any, *, rcond: Any, driver: str) -> Any:
     least = np.finfo(a.dtype).eps * max(m, n) if rcond is None or rcond < 0 else rcond
 
     def one(x: Any, y: Any) -> Any:
-        # LAPACK's iterations need not end where numbers are not finite
+        # LAPACK's iterations may not terminate for numbers that are not finite
         whole = np.isfinite(y).all(0)
         if not np.isfinite(x).all() or not whole.any():
             singular = np.full(min(m, n), np.nan, a.real.dtype)
@@ -164,7 +164,7 @@ def _lstsq(xp: Any, a: Any, b: Any, *, rcond: Any, driver: str) -> Any:
             made = np.full((n, k), np.nan, a.dtype)
             made[:, whole], rank, s = one(x, np.ascontiguousarray(y[:, whole]))
             return made, rank, s
-        # it judges the rank by columns, not by singular values
+        # gelsy determines the rank by columns, not by singular values
         if driver == "gelsy" and rcond is not None:
             from scipy.linalg import lstsq as solved
 
@@ -185,7 +185,7 @@ def _lstsq(xp: Any, a: Any, b: Any, *, rcond: Any, driver: str) -> Any:
 def _lstsq_parts(
     F: Any, g: Any, input: Any, other: Any, out0: Any, out1: Any
 ) -> tuple[Any, Any, Any]:
-    """(gradient of the solution, gradient of B and of A through the residuals)."""
+    """Return the gradient of the solution, and the gradients of B and A through the residuals."""
     gx, gr = g[0], g[1]
     if values(F, gr).size == 0 or not values(F, gr).any():
         return gx, None, None
@@ -283,4 +283,5 @@ def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | Non
         rank = make_tensor(constant(np.zeros(0, np.int64)))
     if driver in ("gels", "gelsy"):
         s = make_tensor(constant(np.zeros(0, s._array.dtype)))
-    return _lstsq_result(solution, residuals, rank, s.detach())  # which have no gradient
+    # the singular values have no gradient
+    return _lstsq_result(solution, residuals, rank, s.detach())

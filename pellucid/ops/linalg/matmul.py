@@ -83,8 +83,9 @@ def _check(a: Any, b: Any) -> None:
     matmul_shape(a.shape, b.shape)
 
 
-# In the gradients of a @ b: for matrices g @ b^H and a^H @ g. Stacks of matrices times one matrix
-# are folded into one product, vectors are made rows or columns, and broadcast stacks are summed.
+# For matrices, the gradients of a @ b are g @ b^H and a^H @ g. A stack of matrices times one matrix
+# is folded into one product, vectors become rows or columns, and the gradients of broadcast stacks
+# are summed.
 def _left(F: Any, g: Any, other: Any, input_shape: Any) -> Any:
     other = F.conj(other)
     na, nb = len(input_shape), other.ndim
@@ -165,7 +166,7 @@ def batched_matmul(x: Any, y: Any, bx: bool, by: bool) -> Any:
 
 
 def _expand_matmul(e: Any, x: Any) -> bool:
-    """Products with vectors are those with matrices of one row or column."""
+    """Lower a product with a vector to one with a matrix of one row or column."""
     y, out = e.i.inputs[1], e.i.outputs[0]
     if not isinstance(y, Value) or x.dtype != y.dtype or not e.floats(x, halves=True):
         return False
@@ -228,8 +229,8 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
 
 
 def _of_vectors(a: Any, b: Any) -> Tensor:
-    """The product in the operands' own precision, where autocast would lower it; for samples, of
-    which PyTorch makes matrices, in that of autocast.
+    """Return the product in the operands' own precision, which autocast would lower. Products
+    mapped by `vmap` become products of matrices in PyTorch, so they keep autocast's precision.
     """
     if thread.stack.autocast is None or Batched in (type(a), type(b)):
         return matmul_op.call(a, b)
@@ -241,7 +242,7 @@ _MATMUL = named_type(matmul_op.grad_name)
 
 
 def _named_product(name: str, shape_rule: Any, names: tuple[str, str]) -> Any:
-    vectors = name in ("mv", "dot")  # products with vectors are in none of autocast's groups
+    vectors = name in ("mv", "dot")  # autocast has no rule for products with vectors
     stacks = name == "bmm"
 
     def product(a: Any, b: Any) -> Tensor:
@@ -255,7 +256,7 @@ def _named_product(name: str, shape_rule: Any, names: tuple[str, str]) -> Any:
             with without_hooks():
                 made = matmul_op.call(a, b)
             if type(made._node) is _MATMUL:
-                made._node.__class__ = BMM  # which hooks are to see
+                made._node.__class__ = BMM  # hooks see the name
                 pack(made._node, thread.stack.save[-1], (a, b), (made,))
             return made
         made = matmul_op.call(a, b)
@@ -452,7 +453,7 @@ def outer(input: Tensor, vec2: Tensor) -> Tensor:
         if v.ndim != 1:
             raise ShapeError(f"outer: Expected 1-D argument {name}, but got {v.ndim}-D")
     if a.dtype is b.dtype and a.dtype.kind in "fViu" and is_direct(input) and is_direct(vec2):
-        if a.size * b.size >= numpy_cpu.LEAST_ROWS:  # of the result
+        if a.size * b.size >= numpy_cpu.LEAST_ROWS:  # elements of the result
             return wrap(numpy_cpu.by_rows(ufuncs.multiply)(a[:, None], b, 0))
         return wrap(ufuncs.multiply(a[:, None], b))
     return F.reshape(input, shape=(a.size, 1)) * vec2
@@ -460,14 +461,16 @@ def outer(input: Tensor, vec2: Tensor) -> Tensor:
 
 # ---- beta * input + alpha * product -----------------------------------------------------------
 def _check_added(input: Tensor, target: tuple[int, ...]) -> None:
-    """Refuse what cannot be expanded to the product's shape, before there is a product."""
+    """Refuse an input that cannot be expanded to the shape of the product, before the product is
+    computed.
+    """
     shape = input._array.shape
     if shape != target:
         expand(shape, (0,) * len(shape), target)
 
 
 def _batches(name: str, batch1: Any, batch2: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The shapes of two arguments."""
+    """Return the shapes of both arguments."""
     first, second = (
         require_tensor(batch1, name, "batch1", 2),
         require_tensor(batch2, name, "batch2", 3),
@@ -476,17 +479,17 @@ def _batches(name: str, batch1: Any, batch2: Any) -> tuple[tuple[int, ...], tupl
 
 
 def _size_of(shape: tuple[int, ...], dim: int) -> int:
-    """The size of a dimension; IndexError where there is none."""
+    """Return the size of a dimension; IndexError if there is none."""
     return shape[normalize_dim(dim, len(shape), scalar_is_vector=False)]
 
 
 def _combined(name: str, input: Any, product: Tensor, beta: Any, alpha: Any) -> Tensor:
-    """`beta * input + alpha * product`; an input with beta 0 is not read, so that its NaN does not
-    matter.
+    """Return `beta * input + alpha * product`. With beta 0 the input is not read, so that its NaN
+    does not matter.
     """
     kind = require_tensor(input, name).dtype
     if thread.stack.autocast is not None and Batched in (type(input), type(product)):
-        product = F.cast(product, dtype=kind.numpy)  # the product alone is lowered
+        product = F.cast(product, dtype=kind.numpy)  # autocast lowers only the product
     if kind is not product.dtype:
         raise DtypeError(
             f"self and mat2 must have the same dtype, but got {kind.scalar_type_name} and {product.dtype.scalar_type_name}"
@@ -496,12 +499,13 @@ def _combined(name: str, input: Any, product: Tensor, beta: Any, alpha: Any) -> 
     if alpha != 1:
         product = F.mul(product, alpha)
     if beta == 0:
-        # What is not read has a gradient all the same, of zeros.
+        # Even though the input is not read, it gets a gradient of zeros.
         wanted = input._rg and local.grad
         return (
             F.where(make_tensor(constant(np.ones((), bool))), product, input) if wanted else product
         )
-    # Not by operators, which a program that watches Tensor's methods takes for its own.
+    # Do not use operators: a program that patches Tensor's methods would take them for its own
+    # calls.
     return F.add(input if beta == 1 else F.mul(input, beta), product)
 
 
@@ -516,7 +520,7 @@ def _added_forward(xp: Any, c: Any, a: Any, b: Any) -> Any:
     return xp.matmul(a, b) + c
 
 
-# A matrix added to a product of two-byte floats, rounded once.
+# A matrix plus a product of two-byte floats, rounded once.
 _added_once = defop(
     "addmm",
     "input mat1 mat2",
@@ -537,11 +541,11 @@ _added_once = defop(
 def _added(
     name: str, product: Any, input: Tensor, a: Tensor, b: Tensor, beta: Any, alpha: Any
 ) -> Tensor:
-    """`beta * input + alpha * product(a, b)`, of floats of one and two bytes rounded once."""
+    """Return `beta * input + alpha * product(a, b)`, rounded once for floats of one and two bytes."""
     kind = input.dtype
     once = _is_half(kind) or kind.is_float8 and product is _mm
     if not a._array.shape[-1]:
-        alpha = 1  # a sum of no products is nothing, also infinitely often
+        alpha = 1  # an empty sum is 0, even times infinity
     if not once or beta == 0 and alpha == 1 or not kind is a.dtype is b.dtype:
         return _combined(name, input, product(a, b), beta, alpha)
     plain = all(type(t) in FAST_TYPES and type(t._array) is np.ndarray for t in (input, a, b))
@@ -595,7 +599,7 @@ def addmm(
         and _is_half(input.dtype)
         and input.dtype is mat1.dtype is mat2.dtype
     ):
-        made = F.linear(mat1, F.transpose(mat2, dim0=0, dim1=1), input)  # which rounds once, too
+        made = F.linear(mat1, F.transpose(mat2, dim0=0, dim1=1), input)  # it rounds once, too
     else:
         made = _added("addmm", _mm, input, mat1, mat2, beta, alpha)
     return titled(made, "Addmm", of=(input, mat1, mat2), alpha=alpha, beta=beta)
@@ -755,7 +759,7 @@ def _kept_dtype(self: Tensor, batch1: Any = None, batch2: Any = None, *rest: Any
 
 
 def _kept_size(self: Tensor, *factors: Any, **_: Any) -> None:
-    """Refuse to write a product into a tensor that would be broadcast with it."""
+    """Refuse an in-place product into a tensor that would be broadcast with it."""
     if len(factors) == 2 and all(isinstance(x, Tensor) and x.dtype is self.dtype for x in factors):
         (a, b), own = (x._array.shape for x in factors), self._array.shape
         made = a[:-1] if len(b) == 1 else (*a[:-1], b[-1])

@@ -49,13 +49,15 @@ _SINGULAR_INVERSE = "The diagonal element {info} is zero, the inversion could no
 
 
 def _singular(a: Any) -> Any:
-    """LAPACK's info for each matrix: 0, or the place of the first zero on the diagonal of U."""
+    """Return LAPACK's info for each matrix: 0, or the one-based position of the first zero on the
+    diagonal of U.
+    """
     factorize = lu_of(a)
     return np.asarray(loop(lambda x: factorize(x)[2:], a)[0], _INFO)
 
 
 def _in_spite_of_nan(rule: Any, a: Any, *others: Any) -> Any:
-    """NumPy's rule matrix by matrix, with NaN where only NaN or infinities make it fail."""
+    """Apply NumPy's rule matrix by matrix, with NaN as the result of matrices that make it fail."""
 
     def one(*arrays: Any) -> Any:
         try:
@@ -207,13 +209,14 @@ defop(
 
 
 def _solution(name: str, A: Any, B: Any, left: bool, solver: Any) -> Any:  # noqa: N803
-    """The solution of A X = B or X A = B that an operation finds, and what else it gives; B may be
-    a stack of vectors.
+    """Return the solution of A X = B or X A = B by `solver`, and the solver's other results. B may
+    be a stack of vectors.
     """
     name = name.removeprefix("torch.").removesuffix("_ex")
     if require_tensor(A, name, "A").dtype.is_integral:
         matrices(A, name)
-    if A.dtype.itemsize == 2:  # which a kernel refuses, after the check of one dtype
+    # refused below by the kernel's name, but only after the dtypes have been compared
+    if A.dtype.itemsize == 2:
         same_dtype(A, B, name)
     square(A, name, kernel="lu_cpu")
     same_dtype(A, B, name)
@@ -239,7 +242,7 @@ def _solution(name: str, A: Any, B: Any, left: bool, solver: Any) -> Any:  # noq
 
 
 def _first_of_each(info: Any, shape: tuple[int, ...]) -> Any:
-    """The info of each matrix, of which copies were made along broadcast dimensions."""
+    """Return one info for each original matrix, where broadcasting made copies."""
     lead = len(info._array.shape) - len(shape)
     places = (0,) * lead + tuple(slice(n) for n in shape)
     return info[places] if info._array.shape != shape else info
@@ -388,7 +391,7 @@ def _det(xp: Any, x: Any) -> Any:
 
 
 def _where_finite(x: Any, made: Any, of_diagonal: Any) -> Any:
-    """`made` for finite matrices; for others what the diagonal of U gives, with its sign."""
+    """Return `made` for finite matrices, and for others `of_diagonal` of U's signed diagonal."""
     lu, pivots, _ = loop(lu_of(x), x)
     diagonal = np.diagonal(lu, axis1=-2, axis2=-1).copy()
     swaps = (pivots != np.arange(pivots.shape[-1])).sum(-1, keepdims=True)
@@ -411,16 +414,17 @@ def _det_grad(F: Any, g: Any, input: Any, out: Any) -> Any:
         ):
             return column(column(g * F.conj(out))) * mH(F, inverse)
     except RuntimeError:
-        pass  # a singular matrix: cofactors from its singular values
+        pass  # the matrix is singular: compute cofactors from its singular values
     finite = xp.isfinite(values(F, F.sum(F.abs(input), dim=(-2, -1))))
-    if not finite.all():  # has no singular values: NaN, and the others of the batch theirs
+    # a matrix that is not finite has no singular values and gets NaN; compute the others separately
+    if not finite.all():
         own = constant(F, finite[..., None, None])
         others = _det_grad(F, g, F.where(own, input, 0), out)
         return F.where(own, others, np.nan)
     u, s, vh = F.svd(input, full=False)
     n = a.shape[-1]
-    # cofactor = det(U) det(Vh) U diag(products of the other singular values) Vh, conjugated where
-    # complex
+    # cofactor = det(U) det(Vh) U diag(products of the other singular values) Vh, conjugated for
+    # complex matrices
     lines = F.expand(s.reshape((*s.shape[:-1], 1, n)), shape=(*s.shape[:-1], n, n))
     eye = constant(F, np.eye(n, dtype=a.real.dtype))
     others = F.prod(lines * (1 - eye) + eye, dim=(lines.ndim - 1,), keepdim=False)
@@ -490,7 +494,7 @@ def _slogdet_grad(F: Any, g: Any, input: Any, out0: Any) -> Any:
     a, own = values(F, input), column(column(factor))
     try:
         return own * mH(F, F.inverse(input))
-    except RuntimeError:  # only the singular matrices have no gradient
+    except RuntimeError:  # only the singular matrices of the batch have no gradient
         flat = constant(F, values(F, out0)[..., None, None] == 0)
         nan = np.full((), complex(np.nan, np.nan) if a.dtype.kind == "c" else np.nan, a.dtype)
         regular = F.where(flat, constant(F, np.eye(a.shape[-1], dtype=a.dtype)), input)
@@ -595,7 +599,7 @@ def _tri(a: Any, b: Any, upper: bool, unit: bool, left: bool) -> Any:
 
 def _adjoint_lu(p: Any, lower: Any, upper: Any, b: Any, left: bool) -> Any:
     lower, upper = F.conj(lower).mT, F.conj(upper).mT
-    # transposed at the end: so the result lies in memory as LAPACK leaves it
+    # transpose at the end, so that the result has LAPACK's memory layout
     if left:
         turned = _tri(lower, _tri(upper, b, False, False, True), True, True, True)
         return F.matmul(*broadcast_batches(turned.mT, p.mT)).mT
@@ -697,10 +701,8 @@ def ldl_solve(LD: Tensor, pivots: Tensor, B: Tensor, *, hermitian: bool = False)
 
 
 def _has_half_blocks(pivots: np.ndarray) -> bool:
-    """Whether a negative number, which stands for a block of two rows, is without its equal beside
-    it.
-    """
-    # the first number of a block that is not complete yet
+    """Return whether a negative number, which marks a block of two rows, lacks its equal neighbor."""
+    # first number of an incomplete block
     open_block = np.zeros(pivots.shape[:-1], pivots.dtype)
     for k in range(pivots.shape[-1]):
         one = pivots[..., k]
@@ -711,7 +713,7 @@ def _has_half_blocks(pivots: np.ndarray) -> bool:
 
 
 def _ldl_solution(a: Any, pivots: Any, b: Any, lead: tuple[int, ...], hermitian: bool) -> Any:
-    # LAPACK would exchange rows outside of the matrix, or take half of a block of two for one.
+    # LAPACK would swap rows outside of the matrix, or treat half of a block of two as a whole one.
     if (np.abs(pivots) > a.shape[-1]).any() or (pivots == 0).any() or _has_half_blocks(pivots):
         raise OperationError(
             "torch.linalg.ldl_solve: Expected pivots of ldl_factor, from 1 to the number of rows, or pairs of their negatives"

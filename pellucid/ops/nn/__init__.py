@@ -1,1 +1,1 @@
-"""Layers' operations: convolution, norms, attention, losses."""
+"""Operations of layers: convolution, norms, attention, losses."""

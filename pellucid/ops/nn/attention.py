@@ -40,32 +40,33 @@ def _scores(xp: Any, q: Any, k: Any, bias: Any, causal: bool, scale: float) -> A
 
 
 def _one_head(a: Any, flat: bool) -> Any:
-    """A stack of three dimensions with one of one head, when `flat`."""
+    """With `flat`, insert a dimension for one head into a stack of three dimensions."""
     return a[:, None] if flat and a is not None and a.ndim == 3 else a
 
 
 def _attention(xp: Any, q: Any, k: Any, v: Any, bias: Any, *, causal: bool, scale: float) -> Any:
     if xp is numpy_cpu and q.dtype in HALVES:
-        # Scores of two-byte numbers have errors that exponentials make large: weights are computed
-        # in float32, and rounded once.
+        # In two bytes, scores have errors that the exponentials amplify: compute weights in float32
+        # and round once.
         return in_float32(_attention, xp, q, k, v, bias, causal=causal, scale=scale)
     if type(q) is np.ndarray and q.dtype is _F32 and config.kernels:
         flat = q.ndim == 3
         given = [_one_head(a, flat) for a in (q, k, v, bias)] if flat else (q, k, v, bias)
         made = kernels.rows.attention.attention(*given, causal, scale)
         if made is not None:
-            # The statistics have fewer dimensions than weights: compiled programs go by that.
+            # The statistics have fewer dimensions than the weights, by which compiled programs tell
+            # them apart.
             out, kept = (a[:, 0] for a in made) if flat else made
             return out, ("kernel", kept)
     s = _scores(xp, q, k, bias, causal, scale)
     p = xp.softmax(s, -1)
-    if s.size:  # a query that sees no key has no weights
+    if s.size:  # a query that sees no key has zero weights
         p = xp.where(xp.max(s, -1, keepdims=True) == -xp.inf, xp.zeros((), p.dtype), p)
     return xp.matmul(p, v), ("plain", p)
 
 
 def _weights(F: Any, s: Any) -> Any:
-    """The softmax of scores; zeros for a query that sees no key."""
+    """Return the softmax of scores, with zeros for a query that sees no key."""
     last = len(s.shape) - 1
     if not s.shape[last]:
         return F.softmax(s, dim=last)
@@ -148,12 +149,14 @@ def _onnx_attention(c: Any) -> Any:
 
 
 def _in_one(q: Any, made: Any, learned_mask: bool) -> bool:
-    """Whether PyTorch has one node for attention of queries of shape `q`."""
+    """Return whether PyTorch has a single node for attention with queries of shape `q`."""
     return len(made) == 4 and q[-1] == made[-1] and not learned_mask
 
 
 def _shown(node: Any) -> Any:
-    """PyTorch's name for the node; it has no edge to a mask that wants no gradient."""
+    """Return PyTorch's name for the node and its edges. PyTorch's node has no edge to a mask that
+    wants no gradient.
+    """
     if node.inputs[0] is not None:
         q = value_at(node.inputs[0])[0]
     else:
@@ -178,9 +181,10 @@ def _safe_softmax(scores: Tensor) -> Tensor:
 def _by_products(
     q: Any, k: Any, v: Any, bias: Any, *, causal: bool, scale: float, dropout_p: float = 0.0
 ) -> Any:
-    """Attention by operations, as PyTorch has it where it has no kernel."""
+    """Compute attention from other operations, as PyTorch does where it has no kernel."""
     kind = q._array.dtype
-    if kind in HALVES:  # scores of two bytes would be off by more than the weights are apart
+    # in two bytes, the errors of scores could exceed the differences between weights
+    if kind in HALVES:
         q, k, v = (F.cast(t, dtype=_F32) for t in (q, k, v))
         bias = None if bias is None else F.cast(bias, dtype=_F32)
     root = math.sqrt(abs(scale))
@@ -242,7 +246,7 @@ attention_op = defop(
 
 
 def _times(x: Tensor, number: float) -> Tensor:
-    """A product with a number, as PyTorch's own functions have it."""
+    """Return a product with a number, with the node that PyTorch's functions create."""
     return titled(x * number, "MulBackward1", of=(x,), other=number)
 
 
@@ -305,7 +309,7 @@ def scaled_dot_product_attention(
         )
     check_probability(dropout_p)
     if type(v._array) is np.ndarray and not (v._array.size and math.prod(q._array.shape[:-1])):
-        # PyTorch looks at no other size then
+        # PyTorch checks no other size then
         nothing = v.new_zeros((*q._array.shape[:-1], v._array.shape[-1]))
         total = q.sum() + k.sum() + v.sum()
         return nothing + titled(total * 0, "MulBackward1", of=(total,), other=0)
@@ -331,14 +335,14 @@ def scaled_dot_product_attention(
             (*rows, q._array.shape[-2], k._array.shape[-2]), tuple(bias._array.shape)
         )
     one = dropout_p == 0.0 and q._array.shape[:-2] == k._array.shape[:-2] == v._array.shape[:-2]
-    if one and hooked():  # who see PyTorch's operations
+    if one and hooked():  # hooks see PyTorch's operations
         made = (*q._array.shape[:-1], v._array.shape[-1])
         one = _in_one(q._array.shape, made, bias is not None and bias._rg)
     if one:
         out = attention_op.call(q, k, v, bias, causal=bool(is_causal), scale=float(factor))
         if out.ndim != 4 or q._array.shape != out._array.shape:
             return out
-        if k is not key:  # heads that were repeated
+        if k is not key:  # heads were repeated
             out = titled(out, "ScaledDotProductFlashAttentionForCpu", of=(query, key, value))
         return in_order_of(out, q)
     return _by_products(

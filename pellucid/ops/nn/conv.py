@@ -42,7 +42,7 @@ def _batch_conv(b: Any) -> Any:
     x, w, bias = b.values
     if b.first_only:
         return b.unfold(b.call(b.fold(x), w, bias))
-    # A weight for each sample: samples become groups of channels.
+    # Each sample has its own weight: turn samples into groups of channels.
     x, w, bias = b.whole()
     images, channels = x._array.shape[1:3]
     joined = F.reshape(
@@ -80,7 +80,7 @@ def _onnx_conv(c: Any) -> Any:
     )
 
 
-# Image, window, stride, padding, dilation, groups.
+# image, window, stride, padding, dilation, groups
 _SAMPLES: list[Any] = [
     ((7,), (3,), (2,), ((1, 1),), (1,), 1),
     ((5, 6), (3, 2), (1, 2), ((1, 0), (2, 1)), (1, 2), 2),
@@ -93,7 +93,7 @@ def _low_padding(padding: Any) -> tuple[int, ...]:
 
 
 def _nodes(node: Any) -> Any:
-    """PyTorch pads first what `same` pads on one side more than on the other."""
+    """Return PyTorch's nodes: with unequal padding of both sides (`same`), PyTorch pads first."""
     pads, (x, *rest) = node.params["padding"], node.inputs
     kept = dict(zip(node.plan.entries, node.saved, strict=True))
     even = tuple([(min(pair),) * 2 for pair in pads])
@@ -182,7 +182,7 @@ def _onnx_conv_transpose(c: Any) -> Any:
     sizes = c.fixed(c.shape()[2:])
     extra = []
     for k, wanted in enumerate(c.fixed(c.p["x_shape"][2:])):
-        # What is cut off at the end less than at the beginning is the `output_padding`.
+        # The part that is cut off less at the end than at the beginning is `output_padding`.
         made = (sizes[k] - 1) * stride[k] + dilation[k] * (kernel[k] - 1) + 1
         high[k] = max(made - low[k] - wanted, 0)
         extra.append(wanted - (made - low[k] - high[k]))
@@ -206,7 +206,8 @@ conv_input_grad = defop(
         g, w, x_shape, stride, padding, dilation, groups
     ),
     aval=lambda g, w, x_shape, **_: (tuple(x_shape), g[1]),
-    # each element of the gradient (or a transposed convolution's input) is spread by the whole kernel
+    # each element of the gradient (or of a transposed convolution's input) is multiplied by the
+    # whole kernel
     work=lambda size, g, w: math.prod(g) * math.prod(w[1:]),
     vjp={
         "grad": lambda F, g, weight, stride, padding, dilation, groups: F.conv(
@@ -231,7 +232,7 @@ conv_input_grad = defop(
         ),
     },
     grad_name="Convolution",
-    variant=lambda node: ("ConvolutionBackward0", (0, 1, 2)),  # and no bias
+    variant=lambda node: ("ConvolutionBackward0", (0, 1, 2)),  # there is no bias
     linked="grad? weight?",
     batch=_batch_input_grad,
     onnx=_onnx_conv_transpose,
@@ -306,7 +307,7 @@ def _check_dtypes(name: str, x: Tensor, weight: Tensor, bias: Tensor | None) -> 
     kind = x._array.dtype
     if kind.kind == "f" and kind is weight._array.dtype:
         if bias is None or kind is bias._array.dtype:
-            return  # what most calls have
+            return  # the usual case
     _check_kernel(name, x)
     a, b, c = x.dtype, weight.dtype, None if bias is None else bias.dtype
     if c not in (None, a) and "transpose" not in name:
@@ -327,8 +328,7 @@ def _check_dtypes(name: str, x: Tensor, weight: Tensor, bias: Tensor | None) -> 
                 or min(weight._array.shape[-2:]) > 3
             )
         ):
-            # the sizes for which PyTorch takes the kernels of oneDNN, which look at types
-            # themselves
+            # for these sizes PyTorch uses oneDNN, which checks types itself
             said = (
                 f"Input type ({one}) and weight type ({other}) should be the same or input should be a MKLDNN tensor and weight is a "
                 "dense tensor"
@@ -345,13 +345,13 @@ def _check_dtypes(name: str, x: Tensor, weight: Tensor, bias: Tensor | None) -> 
 
 
 def _check_kernel(name: str, x: Tensor) -> None:
-    """Refuse the types that PyTorch has no kernel for: bools, and with transposed convolutions
+    """Refuse dtypes for which PyTorch has no kernel: bools, and for transposed convolutions all
     whole numbers other than int64.
     """
     kind = x.dtype
     transposed = "transpose" in name
     if kind.is_integral and (kind is dtypes.bool_ or transposed and kind is not dtypes.int64):
-        flat = "3" if name[-2] == "3" else "2"  # a line is a plane of height 1
+        flat = "3" if name[-2] == "3" else "2"  # PyTorch treats a line as a plane of height 1
         kernel = (
             f"slow_conv_transpose{flat}d_out_cpu"
             if transposed
@@ -435,7 +435,8 @@ def _convolve(
         x,
         weight,
     )
-    if not weight._array.shape[1] and weight._array.shape[0]:  # of no channels PyTorch makes none
+    # with no input channels, PyTorch's result has no channels
+    if not weight._array.shape[1] and weight._array.shape[0]:
         out = F.slice(out, dim=1, start=0, end=0, step=1)
     return titled(F.squeeze(out, dims=(0,)), "SqueezeBackward1") if single else out
 
@@ -592,8 +593,8 @@ def _transpose(
     single = x.ndim == n + 1
     if single:
         x, out_shape = F.unsqueeze(x, dim=0), (1, *out_shape)
-    # The output padding is a smaller padding at the end: the convolution of the result then has the
-    # input's size exactly.
+    # Output padding means less padding at the end: then the convolution of the result has exactly
+    # the input's size.
     pads = tuple(
         (p, p - extra)
         for p, extra in zip(

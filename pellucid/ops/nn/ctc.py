@@ -1,7 +1,7 @@
 """Connectionist temporal classification: `ctc_loss`.
 
-Native kernels compute losses and gradients of float32 and float64; other operations, step by step,
-are the definition, and serve gradients of gradients.
+Native kernels compute losses and gradients of float32 and float64. The composition of other
+operations, step by step, is the definition; it also serves gradients of gradients.
 """
 
 from __future__ import annotations
@@ -154,7 +154,7 @@ def _lengths(value: Any, batch: int, name: str) -> Tensor:
 def _check_alignments(
     targets: np.ndarray, used: np.ndarray, lengths: np.ndarray, steps: int, classes: int
 ) -> None:
-    """Refuse lengths and labels that are not possible."""
+    """Refuse impossible lengths and labels."""
     where = "(while checking arguments for ctc_loss_allocate_outputs)"
     for name, given in (("input_lengths", used), ("target_lengths", lengths)):
         if given.min() < 0:
@@ -165,7 +165,7 @@ def _check_alignments(
         raise OperationError(
             f"Expected input_lengths to have value at most {steps}, but got value {used[used > steps][0]} {where}"
         )
-    # Each length by itself first: a sum of lying lengths may come round to the right number.
+    # Check each length first: wrong lengths might still add up to the right sum.
     if targets.ndim == 1 and (lengths.max() > targets.size or targets.size != lengths.sum()):
         raise OperationError(
             f"Expected tensor to have size {lengths.sum()} at dimension 0, but got size {targets.size} for argument #2 'targets' {where}"
@@ -232,8 +232,8 @@ defop(
 def _aligned(
     lp: Any, targets: np.ndarray, used: np.ndarray, lengths: np.ndarray, blank: int
 ) -> Tensor:
-    """Forward algorithm over the labels with blanks between, in log space, for all sequences of the
-    batch at once.
+    """Run the forward algorithm over the labels with blanks in between, in log space, for all
+    sequences of the batch at once.
     """
     steps, batch, _ = lp._array.shape
     low = -float("inf")
@@ -251,8 +251,8 @@ def _aligned(
     skip[:, 2:] = (extended[:, 2:] != blank) & (extended[:, 2:] != extended[:, :-2])
     places = np.arange(width)
     ends = (places >= sizes[:, None] - 2) & (places < sizes[:, None])
-    # Before the first step only the empty alignment is possible, which sequences without steps stay
-    # at.
+    # Before the first step only the empty alignment is possible, and it stays so for sequences
+    # without steps.
     done: Any = wrap(
         np.where(
             np.arange(width) == sizes[:, None] - 1, np.where(sizes[:, None] == 1, 0.0, low), low
@@ -276,8 +276,8 @@ def _aligned(
             if (lengths == k + 1).any():
                 done = F.where(wrap((lengths == k + 1)[:, None]), alpha, done)
     loss = -F.logsumexp(F.where(wrap(ends), done, low), dim=(1,), keepdim=False)
-    # PyTorch's gradient takes log_probs for normalized: exp(log_probs) minus the posterior, not
-    # minus the posterior alone. The two agree behind a log_softmax.
+    # PyTorch's gradient assumes that log_probs are normalized: it is exp(log_probs) minus the
+    # posterior, not minus the posterior alone. After a log_softmax both agree.
     inside = wrap((np.arange(steps)[:, None] < lengths)[:, :, None])
     total = F.where(inside, lp.exp(), 0.0).sum((0, 2))
     return (total - total.detach()) + loss

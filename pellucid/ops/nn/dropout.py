@@ -1,5 +1,5 @@
-"""Dropouts. The mask is drawn as PyTorch draws it: one Bernoulli number per element (or per
-channel) that is kept.
+"""Dropouts. As in PyTorch, the mask is one Bernoulli number for each element (or channel), which is
+1 if the element is kept.
 """
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ def _drop(x: Tensor, p: float, training: bool, channels: bool = False, lead: int
         keep = _mask_of(x._array, p, bool, lead)
     keep = namespace_of(x._array).from_host(keep)
     scale, kind = 1.0 / (1.0 - p), x._array.dtype
-    # PyTorch's mask has the input's dtype, and so has the factor.
+    # PyTorch's mask has the input's dtype, so the factor is rounded to it.
     if hooked():
         return x * wrap((keep * kind.type(scale)).astype(kind))
     return dropout_op.call(x, keep=keep, scale=float(kind.type(scale)) if kind in HALVES else scale)
@@ -309,7 +309,7 @@ def dropout3d(
         )
     if input.ndim == 5:
         return _feature("dropout3d", input, p, training, inplace)
-    # Without a batch: the first dimension is the channels', for the numbers that are drawn, too.
+    # Without a batch, the first dimension holds the channels, also for the random numbers.
     return _feature("dropout3d", input.unsqueeze(0), p, training, inplace).squeeze(0)
 
 
@@ -321,7 +321,7 @@ def _alpha(x: Tensor, p: float, training: bool, channels: bool, lead: int = 0) -
         return x * wrap(constant(np.zeros((), x._array.dtype)))
     if channels:
         _check_channels(x)
-    # the mask less one
+    # the mask minus one
     check_kind(x, dtypes.int64 if x.dtype is dtypes.bool_ else None)
     if x.is_meta:
         return x.clone()
@@ -341,7 +341,7 @@ def _alpha(x: Tensor, p: float, training: bool, channels: bool, lead: int = 0) -
 
 
 def _alpha_terms(keep: np.ndarray, p: float, kind: Any) -> tuple[np.ndarray, np.ndarray]:
-    """What the elements are multiplied with, and what is added."""
+    """Return the factor and the summand for each element."""
     alpha = 1.7580993408473766
     a = 1.0 / np.sqrt((alpha * alpha * p + 1) * (1 - p))
     shift = (keep - 1) * (alpha * a) + alpha * a * p
@@ -361,7 +361,7 @@ def alpha_dropout(
     tensor([-0.7792, -0.7792,  0.7792, -0.7792])
     """
     _check_p(p)
-    p = float(p)  # also of a tensor
+    p = float(p)  # may be a tensor
     x = require_tensor(input, "alpha_dropout")
     result = _alpha(x, p, training, False)
     return _in_place(x, result, "alpha_dropout_") if inplace else result

@@ -41,7 +41,7 @@ _F32 = np.dtype(np.float32)
 
 
 def _rows_grad(xp: Any, g: Any, *, index: Any, rows: int) -> Any:
-    """Rows of `g` added up at their index."""
+    """Add the rows of `g` to the rows of the table given by `index`."""
     flat, where = g.reshape(index.size, g.shape[-1]), index.reshape(-1)
     if xp is numpy_cpu and g.dtype.char in "fd" and config.kernels and flat.size:
         made = kernels.indexing.embedding.scatter_add_rows(flat, where, rows)
@@ -54,7 +54,7 @@ def _rows_grad(xp: Any, g: Any, *, index: Any, rows: int) -> Any:
         first = xp.ones(ordered.shape, bool)
         first[1:] = ordered[1:] != ordered[:-1]
         starts = xp.flatnonzero(first)
-        wide = _F32 if g.dtype in HALVES else g.dtype  # sums of two-byte floats are rounded once
+        wide = _F32 if g.dtype in HALVES else g.dtype  # round sums of two-byte floats once
         added = xp.add.reduceat(flat[order].astype(wide, copy=False), starts, axis=0)
         out[ordered[starts]] = added.astype(g.dtype, copy=False)
     return out
@@ -79,7 +79,7 @@ def _embedding_vjp(
 ) -> Any:
     if padding >= 0:
         kept = (index != padding)[..., None]
-        # no product: a gradient that is not finite is left out, too
+        # use `where`, not a product, so that a gradient that is not finite is left out, too
         g = F.where(kept if F.raw else wrap(kept), g, 0)
     if by_frequency:
         counts = np.bincount(index.reshape(-1), minlength=weight_shape[0])[index]
@@ -120,7 +120,7 @@ embedding_op = defop(
 def _sparse_vjp(
     F: Any, g: Any, weight_shape: Any, index: Any, padding: int, by_frequency: bool
 ) -> Any:
-    """The rows of the gradient that are looked up, each as often as it is, in coordinates."""
+    """Return the gradient as a sparse tensor of the rows that were looked up, with repetitions."""
     if by_frequency:
         raise OperationError(
             "embedding_backward: scale_grad_by_freq not supported with sparse gradients"
@@ -149,7 +149,7 @@ embedding_sparse_op = defop(
 def _looked_up(
     weight: Tensor, index: Any, padding: int, by_frequency: bool, sparse: bool
 ) -> Tensor:
-    """The rows, by the operation whose gradient is dense or by the one whose gradient is sparse."""
+    """Look up rows, with a dense or a sparse gradient."""
     if not sparse:
         return embedding_op.call(weight, index=index, padding=padding, by_frequency=by_frequency)
     if tracing.tracer():
@@ -190,7 +190,7 @@ def _check_rows(name: str, index: np.ndarray, rows: int) -> None:
 
 
 def _check_bag_rows(name: str, index: np.ndarray, rows: int) -> None:
-    """The same in bags, of which PyTorch has words of its own."""
+    """Refuse indices outside of the table, with PyTorch's message for bags."""
     if not inside(index, rows):
         _, bad, found = _outside(index, rows)
         raise OperationError(
@@ -201,7 +201,7 @@ def _check_bag_rows(name: str, index: np.ndarray, rows: int) -> None:
 
 
 def _check_summed_rows(name: str, index: np.ndarray, rows: int) -> None:
-    """The same where whole rows are added."""
+    """Refuse indices outside of the table, with PyTorch's message for sums of whole rows."""
     if not inside(index, rows):
         place, bad, found = _outside(index, rows)
         sentence = (
@@ -211,7 +211,9 @@ def _check_summed_rows(name: str, index: np.ndarray, rows: int) -> None:
 
 
 def _outside(index: np.ndarray, rows: int) -> tuple[int, int, str]:
-    """The first index outside of the table: its place, its value, and both in words."""
+    """Return the place and the value of the first index outside of the table, and a description of
+    both.
+    """
     place = int(np.flatnonzero((index < 0) | (index >= rows))[0])
     bad = int(index.reshape(-1)[place])
     return (
@@ -222,7 +224,9 @@ def _outside(index: np.ndarray, rows: int) -> tuple[int, int, str]:
 
 
 def _renormalise(weight: Tensor, index: np.ndarray, max_norm: float, norm_type: float) -> None:
-    """Shrink the rows that are looked up to at most `max_norm`, in place, without recording."""
+    """Shrink the rows that are looked up to a norm of at most `max_norm`, in place and without
+    recording.
+    """
     if index.size and not (weight.dtype.is_floating_point or weight.dtype.is_complex):
         raise OperationError(
             f"norm(): input dtype should be either floating point or complex. Got {weight.dtype.scalar_type_name} instead."
@@ -236,7 +240,7 @@ def _renormalise(weight: Tensor, index: np.ndarray, max_norm: float, norm_type: 
 
 
 def _shrink_rows(w: np.ndarray, index: np.ndarray, max_norm: float, norm_type: float) -> bool:
-    """Bring rows to a norm of at most `max_norm`; whether there was one to change."""
+    """Shrink rows to a norm of at most `max_norm`. Returns whether a row changed."""
     rows = np.unique(index)
     norms = np.linalg.norm(w[rows].astype(np.float64), ord=norm_type, axis=1)
     over = norms > max_norm
@@ -399,7 +403,7 @@ def embedding_bag(
         raise ArgumentValueError(f"max mode does not support {what}")
     bags = starts.shape[0]
     kind = weight._array.dtype
-    if weight.is_meta:  # results and gradients have the same shapes in all modes
+    if weight.is_meta:  # shapes of results and gradients are the same in all modes
         bag, mode = MetaArray((index.size,), np.int64), "sum"
     elif input.ndim == 2 and padding_idx is None and index.size:  # bags of one size
         size = input._array.shape[1]
@@ -408,8 +412,8 @@ def embedding_bag(
             constant(np.full((bags, 1), size, kind)),
         )
     else:
-        # What comes after the end of the last bag is in none, but PyTorch counts it, and takes it for
-        # the largest and where there is padding.
+        # Indices after the end of the last bag are in no bag. But PyTorch counts them, and uses
+        # them for maxima and with padding.
         ends = include_last_offset and mode != "max" and padding_idx is None
         first = offsets._array if ends and offsets is not None else starts
         bag, counts = tracing.effect(_bags, first, index, padding_idx, kind)
@@ -443,14 +447,14 @@ def _bag_facts(
     padding: int | None,
     **_: Any,
 ) -> dict[str, np.ndarray]:
-    """What PyTorch's node keeps besides: of which bag each index is, how many a bag has, and which
-    index its largest elements have.
+    """Return the other values that PyTorch's node saves: the bag of each index, the size of each
+    bag, and the indices of the largest elements.
     """
     kind = index.dtype
     facts = {"index": index, "offsets": offsets}
     if mode == "sum":
         of_each = np.empty(0, kind)
-        # of which bag each is, where its kernel for plain sums does not serve
+        # the bag of each index, unless PyTorch's kernel for plain sums runs
         if padding is not None or weight._array.dtype.itemsize > 4:
             of_each = _bags(offsets[:bags], index, None, kind)[0].astype(kind)
         none = np.zeros(bags, kind)
@@ -482,7 +486,7 @@ def _bagged(
     )
     if per_sample_weights is not None:
         looked = looked * per_sample_weights.unsqueeze(1)
-    # what a node of several operations shows
+    # the inputs that a node of several operations shows
     of: tuple[Any, ...] = () if sparse else (weight, per_sample_weights)
     if mode == "max":
         return titled(
@@ -517,7 +521,7 @@ _bagged_in_one_node = one_node(
 
 
 def _of_one_dtype(input: Tensor, offsets: Tensor) -> tuple[Tensor, Tensor]:
-    """Indices and offsets of two dtypes in the one that holds both."""
+    """Convert indices and offsets to their common dtype."""
     kind = dtypes.promote_types(input.dtype, offsets.dtype)
     made = tuple(t if t.dtype is kind else t.to(kind) for t in (input, offsets))
     if made[0]._array.dtype not in _INDEX_DTYPES:
@@ -546,8 +550,8 @@ def _check_offsets(starts: np.ndarray, size: int) -> None:
 def _bags(
     starts: np.ndarray, index: np.ndarray, padding: int | None, kind: Any
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The bag of each index (one more than there are for padding), and how many each bag has, at
-    least 1, as a column.
+    """Return the bag of each index (for padding, the number of bags) and, as a column, how many
+    indices each bag has, at least 1.
     """
     if config.kernels:
         made = kernels.indexing.embedding_bag.bags(starts, index, padding, kind)
@@ -562,8 +566,8 @@ def _bags(
 
 
 def _bag_max(looked: Tensor, bag: np.ndarray, bags: int) -> Tensor:
-    """The largest element of each column in each bag; zeros for an empty bag. The gradient goes to
-    the first maximum.
+    """Return the largest element of each column in each bag, and zeros for an empty bag. The
+    gradient goes to the first maximum.
     """
     a = looked._array
     if not a.size:
@@ -574,8 +578,8 @@ def _bag_max(looked: Tensor, bag: np.ndarray, bags: int) -> Tensor:
 
 
 def _winners(a: np.ndarray, bag: np.ndarray, bags: int) -> tuple[np.ndarray, np.ndarray]:
-    """The row of the largest element of each column in each bag, and which bags have one, as a
-    column.
+    """Return the row of the largest element of each column in each bag and, as a column, which bags
+    have one.
     """
     if config.kernels:
         made = kernels.indexing.embedding_bag.winners(a, bag, bags)
@@ -696,8 +700,9 @@ def _bags_of_rows(
     include_last_offset: bool,
     padding_idx: int | None,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Sums and means over bags of 2-D indices: as of all of them in a line, but the offsets may go up
-    to the number of rows only, and a mean divides by how many of so many indices are in its bag.
+    """Return sums and means over bags of 2-D indices, like those of the flattened indices. But
+    offsets go only up to the number of rows, and a mean divides by how many of the first `rows`
+    flattened indices are in the bag.
 
     Raises:
         RuntimeError: what PyTorch refuses; and the maximum, for which it reads beside its memory.
@@ -739,10 +744,12 @@ def _bags_of_rows(
 def _parts(
     index: Any, offsets: Any, weight: Any, bags: int, mode: int, padding: int | None
 ) -> tuple[np.ndarray, ...]:
-    """The bag of each index, how many each bag has, and where each element of a maximum came from."""
+    """Return the bag of each index, the size of each bag, and the index from which each element of
+    a maximum came.
+    """
     bag = np.searchsorted(offsets[:bags], np.arange(index.size), side="right") - 1
     kept = np.ones(index.size, bool) if padding is None else index != padding
-    if mode == 0:  # PyTorch's fast sum needs neither
+    if mode == 0:  # PyTorch's fast sum needs no sizes
         sizes = np.zeros(len(offsets), np.int64)
         return (
             (bag if padding is not None or weight.dtype == np.float64 else bag[:0]),

@@ -1,7 +1,7 @@
-"""Sample images at positions: grid_sample, and affine_grid, which computes positions.
+"""Sampling of images at positions: grid_sample, and affine_grid, which computes positions.
 
 Native kernels sample float32 and float64 images. Everything else (two-byte floats, gradients of
-gradients, batched tensors) is made of other operations, which are the definition.
+gradients, batched tensors) is a composition of other operations, which is the definition.
 """
 
 from __future__ import annotations
@@ -67,8 +67,8 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
         )
     if min(size) <= 0:
         raise ArgumentValueError(f"Expected non-zero, positive output size. Got {given}")
-    # In the numbers of `theta`: at the identity, positions lie on pixels up to the last bit, which
-    # decides the pixels that the gradient comes from.
+    # Compute in the dtype of `theta`. At the identity, positions then lie on pixels up to the last
+    # bit, which decides the pixels that get the gradient.
     axes, kind = [], t._array.dtype
     for s in size[2:]:
         line = line_of(-1, 1, s, kind) if s > 1 else np.zeros(1, kind)
@@ -157,7 +157,7 @@ def grid_sample(
     if mode == "bicubic" and n != 2:
         raise OperationError("grid_sampler(): bicubic interpolation only supports 4D input")
     kind = x._array.dtype
-    if mode == "nearest" and kind.itemsize == 2:  # elements are picked, by positions in float32
+    if mode == "nearest" and kind.itemsize == 2:  # positions are computed in float32
         wide = np.dtype(np.float32)
         return F.cast(
             grid_sample(F.cast(x, dtype=wide), F.cast(g, dtype=wide), mode, padding_mode, align),
@@ -177,7 +177,7 @@ def grid_sample(
 
 # ---- by kernels ---------------------------------------------------------------------------------
 def _way(x: np.ndarray, how: dict[str, Any]) -> Any:
-    """How images, or their gradients, of an array's dtype are sampled."""
+    """Return how to sample images, or their gradients, of the dtype of `x`."""
     return kernels.windows.grid.Sampling(
         x.ndim - 2, how["mode"], how["padding"], how["align"], x.dtype.name
     )
@@ -210,7 +210,7 @@ def _samples(n: int) -> Any:
         size, out = (4, 5, 3)[:n], (3, 2, 2)[:n]
         for mode in ("bilinear", "nearest", "bicubic")[: 5 - n]:
             for k, padding in enumerate(("zeros", "border", "reflection")):
-                # Positions between neighbors, where the result has a derivative.
+                # positions between neighbors, where the result is differentiable
                 at = rng.integers(-2, 6, (2, *out, n)) + rng.uniform(0.1, 0.4, (2, *out, n))
                 sizes = np.array(size[::-1])
                 align = bool(k % 2)
@@ -267,7 +267,7 @@ defop(
 
 # ---- by other operations ------------------------------------------------------------------------
 def _composed(x: Tensor, g: Tensor, mode: str, padding_mode: str, align: bool) -> Tensor:
-    """`grid_sample` of arguments that fit."""
+    """Compute `grid_sample` from other operations; the arguments have been checked."""
     n = x.ndim - 2
     size = x._array.shape[2:]
     raw = [g[..., n - 1 - d] for d in range(n)]
@@ -283,7 +283,7 @@ def _composed(x: Tensor, g: Tensor, mode: str, padding_mode: str, align: bool) -
             align,
             None,
         )
-        # The gradient of the positions is 0, not missing.
+        # The gradient of the positions is 0, not None.
         return F.where(wrap(constant(np.ones((1,) * (n + 2), bool))), value, raw[0].unsqueeze(1))
     low, floats = zip(*[tracing.effect(_whole, a._array, False) for a in at], strict=True)
     total = None
@@ -318,14 +318,14 @@ def _reflect(at: Any, twice_low: int, twice_high: int) -> Any:
 
 
 def _position(at: Any, size: int, padding: str, align: bool, plane: bool) -> Any:
-    """Input coordinate of a grid value under the padding rule; what is not a number comes first in
-    planes and last in volumes.
+    """Return the input coordinate of a grid value under the padding rule. With "border" and
+    "reflection", NaN becomes the first position in planes and the last in volumes.
     """
     at = _unnormalise(at, size, align)
     if padding == "reflection":
         at = _reflect(at, 0, 2 * (size - 1)) if align else _reflect(at, -1, 2 * size - 1)
     if padding in ("border", "reflection"):
-        inside = (at > 0) & (at < size - 1)  # at the border no gradient passes
+        inside = (at > 0) & (at < size - 1)  # no gradient passes at the border
         at = F.where(inside, at, at.detach().clamp(0, size - 1))
         at = F.where(at != at, 0 if plane else size - 1, at)
     elif not plane:  # in planes it stays what it is: PyTorch weights the zeros outside by it
@@ -334,8 +334,8 @@ def _position(at: Any, size: int, padding: str, align: bool, plane: bool) -> Any
 
 
 def _bicubic(x: Tensor, raw: list[Any], size: Any, padding: str, align: bool) -> Tensor:
-    """16 neighbors with Keys' weights; each neighbor's coordinate obeys the padding rule by
-    itself.
+    """Sum 16 neighbors with Keys' weights. The padding rule applies to the coordinate of each
+    neighbor separately.
     """
     at = [_unnormalise(raw[d], size[d], align) for d in range(2)]
     low, floats = zip(*[tracing.effect(_whole, a._array, False, None) for a in at], strict=True)
@@ -361,8 +361,8 @@ def _cubic_tensors(t: Any, a: float) -> list[Any]:
 def _whole(
     at: np.ndarray, nearest: bool, infinite: float | None = -10.0
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Positions rounded (to below, or to the nearest) as int64 and in their own dtype; what is not
-    a number lies outside.
+    """Return positions rounded down, or to the nearest, both as int64 and in their own dtype. NaN
+    becomes a position outside.
     """
     known = np.nan_to_num(at, nan=-10.0, posinf=infinite, neginf=infinite)
     made = np.rint(known) if nearest else np.floor(known)
@@ -372,8 +372,8 @@ def _whole(
 def _flat_places(
     low: Sequence[np.ndarray], shift: Sequence[int], shape: Sequence[int], padding: str, align: bool
 ) -> tuple[np.ndarray, np.ndarray]:
-    """For every channel the flat position of each neighbor `low + shift` in images of `shape`, and
-    which ones are inside.
+    """Return for every channel the flat positions of the neighbors `low + shift` in images of
+    `shape`, and which ones are inside.
     """
     batch, channels, *size = shape
     inside = np.ones(low[0].shape, bool)
@@ -413,7 +413,9 @@ def _gather(
     align: bool,
     weight: Any,
 ) -> Tensor:
-    """x at the neighbors of positions (0 outside), times a weight: (N, C, *out)."""
+    """Return the values of `x` at the neighbors of positions (0 outside), times a weight, with
+    shape (N, C, *out).
+    """
     batch, channels = x._array.shape[:2]
     index, inside = tracing.effect(_flat_places, list(low), shift, x._array.shape, padding, align)
     rows = x.reshape(batch, channels, -1)

@@ -115,7 +115,9 @@ def linear_by_aten(A: Any, input: Any, weight: Any, bias: Any) -> Any:
 
 
 def _expand_linear(e: Any, x: Any) -> bool:
-    """Rows with gaps between them are copied first: a product goes over all rows as one matrix."""
+    """Lowering: copy rows with gaps between them first, as the product treats all rows as one
+    matrix.
+    """
     if len(x.shape) < 3 or x.contiguous or not e.floats(x, halves=True):
         return bool(e.laid_out(x))
     e.give("linear", e.new("clone", x), *e.i.inputs[1:])
@@ -123,7 +125,7 @@ def _expand_linear(e: Any, x: Any) -> bool:
 
 
 def _variant(n: Any) -> tuple[str, tuple[int, ...]]:
-    """What PyTorch calls the last of its nodes, and the order in which it has the arguments."""
+    """Return the name of the last of PyTorch's nodes, and the order of its arguments."""
     bias, wide = n.plan.needs[2] is not None, len(n.shape)
     if wide == 2:
         return ("AddmmBackward0", (2, 0, 1)) if bias else ("MmBackward0", (0, 1))
@@ -135,14 +137,16 @@ def _variant(n: Any) -> tuple[str, tuple[int, ...]]:
 
 
 def _in_rows(n: Any) -> bool:
-    """Whether the input is a matrix without a copy, as far as it is known."""
+    """Return whether the input can be viewed as a matrix without a copy. True if unknown."""
     kept = ("in", 0) in n.plan.entries and n.saved is not None
     x = n.saved[n.plan.entries.index(("in", 0))] if kept else None
     return not isinstance(x, ndarray) or x.flags.c_contiguous
 
 
 def _nodes(node: Any) -> Any:
-    """The nodes of PyTorch's: a product of matrices with the transposed weight, and views around."""
+    """Return PyTorch's nodes: a product of matrices with the transposed weight, and views around
+    it.
+    """
     x, w, b = node.inputs
     kept = dict(zip(node.plan.entries, node.saved, strict=True))
     (rows, columns), kind, shape = kept["shape", 1], kept["dtype", 1], node.shape
@@ -266,7 +270,7 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
         bias is not None
         and thread.stack.autocast is not None
         and Batched in (type(input), type(weight), type(bias))
-    ):  # which autocast leaves as it is
+    ):  # autocast does not convert the bias
         return linear_op.call(*_of_one_dtype(input, weight, None)) + bias
     kind = w.dtype
     if (
@@ -285,9 +289,7 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
 def _of_one_dtype(
     input: Tensor, weight: Tensor, bias: Tensor | None
 ) -> tuple[Tensor, Tensor, Tensor | None]:
-    """The arguments in the precision of autocast, which leaves doubles alone; refused where they
-    still differ.
-    """
+    """Convert the arguments to autocast's dtype, except doubles. Refuse them if they still differ."""
     policy = thread.stack.autocast
     if policy is not None:
         input, weight, bias = policy.narrow(input), policy.narrow(weight), policy.narrow(bias)
@@ -304,7 +306,7 @@ def _of_one_dtype(
 
 
 def _unusual(input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
-    """Vectors, and shapes that do not fit."""
+    """Handle vectors, and shapes that do not fit."""
     a, w = input._array, weight._array
     if w.ndim > 2:
         raise OperationError(
@@ -325,7 +327,7 @@ def _unusual(input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
             if bias is None or bias._array.dtype is w.dtype:
                 return linear_op.call(input, weight, bias)
     added, bias_shape = bias, None if bias is None else bias._array.shape
-    if bias is not None and w.ndim == 2:  # dtypes are compared before shapes
+    if bias is not None and w.ndim == 2:  # PyTorch compares dtypes before shapes
         input, weight, bias = _of_one_dtype(input, weight, bias)
     if bias is not None and w.ndim == 1 and _by_addmm(input, bias):
         raise ShapeError("mat2 must be a matrix, got 1-D tensor", op="linear")
@@ -348,7 +350,7 @@ def _unusual(input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
     input, weight, bias = _of_one_dtype(input, weight, bias)
     out = F.matmul(input, F.transpose(weight, dim0=0, dim1=1))
     if bias is not None and Batched in (type(input), type(weight), type(bias)):
-        return out + added  # which autocast leaves as it is
+        return out + added  # autocast does not convert the bias
     return out if bias is None else out + bias
 
 
@@ -359,7 +361,7 @@ def _by_addmm(input: Tensor, bias: Tensor) -> bool:
 
 
 def _hint(x: tuple[int, ...], weight: tuple[int, ...]) -> str | None:
-    """The usual reasons for a wrong number of features."""
+    """Return the likely reason for a wrong number of features, or None."""
     if len(weight) != 2 or not x:
         return None
     out, features = weight
@@ -424,7 +426,7 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
         )
     if len(w) != 3:
         raise OperationError("number of dimensions must match")
-    if thread.stack.autocast is not None:  # which does not know it
+    if thread.stack.autocast is not None:  # autocast has no rule for it
         with playing("autocast", None):
             return _bilinear(input1, input2, weight, bias)
     return _bilinear(input1, input2, weight, bias)

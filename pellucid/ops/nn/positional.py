@@ -1,8 +1,8 @@
-"""Operations of networks in the argument order that `torch.name` has where
-`torch.nn.functional.name` has another one.
+"""Network operations whose argument order in `torch.name` differs from that in
+`torch.nn.functional.name`.
 
-Every argument is positional and required, as in PyTorch's operator table; numbers stand for the
-reductions and modes.
+Every argument is positional and required, as in PyTorch's operator table. Reductions and modes are
+given as numbers.
 """
 
 from __future__ import annotations
@@ -112,8 +112,8 @@ def _layer_norm(
 def _statistics(
     x: Any, dims: Any, eps: float, keepdim: bool, *parameters: Maybe
 ) -> tuple[Tensor, Tensor]:
-    """Mean and reciprocal standard deviation over `dims`; of numbers of two bytes in float32, and in
-    it they stay beside parameters of that type.
+    """Return mean and reciprocal standard deviation over `dims`. Two-byte numbers are computed in
+    float32, and the results stay float32 if a parameter has another dtype.
     """
     half = x._array.dtype in HALVES
     wide = x.float() if half else x
@@ -125,7 +125,7 @@ def _statistics(
 
 
 def _statistics_like(x: Tensor, parameters: tuple[Maybe, ...]) -> Tensor:
-    """The tensor of whose dtype the statistics are: `x`, or the first parameter of another one."""
+    """Return the tensor of the statistics' dtype: `x`, or the first parameter of another one."""
     return next((p for p in parameters if p is not None and p.dtype is not x.dtype), x)
 
 
@@ -147,7 +147,7 @@ def native_layer_norm(
 
 
 def _check_groups(x: Tensor, weight: Maybe, n: int, channels: int, size: int) -> None:
-    """What PyTorch's kernel asks of the numbers that say the shape."""
+    """Check the numbers that describe the shape, as PyTorch's kernel does."""
     if weight is not None and weight.numel() != channels:
         raise OperationError(
             "Expected weight to be a vector of size equal to the number of channels in input, but got weight of shape "
@@ -360,7 +360,7 @@ def _bce_with_logits(
     a, b = target._array.shape, input._array.shape
     if a != b:
         made = broadcast_shapes(a, b)
-        if made != a:  # which PyTorch writes into what it made of the target
+        if made != a:  # PyTorch writes into a tensor of the target's shape
             raise ShapeError(
                 f"output with shape {list(a)} doesn't match the broadcast shape {list(made)}"
             )
@@ -628,7 +628,7 @@ def grid_sampler(
 def _check_cell(
     gates: int, input: Any, states: Sequence[Any], w_ih: Any, w_hh: Any, late: bool = False
 ) -> None:
-    """Sizes that do not fit each other; `late`: those of the weights come last."""
+    """Refuse sizes that do not fit each other; with `late`, those of the weights come last."""
     hidden = w_hh.size(1)
     if gates == 1 and w_ih.size(0) != hidden:
         raise OperationError(
@@ -787,7 +787,7 @@ def conv_tbc(input: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tenso
             f"self and mat2 must have the same dtype, but got {x.dtype.scalar_type_name} and "
             f"{w.dtype.scalar_type_name}"
         )
-    if pad < 0:  # so many steps fewer at both ends
+    if pad < 0:  # negative padding cuts off steps at both ends
         steps = x.shape[0] + 2 * pad - w.shape[0] + 1
         if steps < 0:
             raise ShapeError(

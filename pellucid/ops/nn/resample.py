@@ -1,7 +1,8 @@
 """Resampling of images: interpolate.
 
-Interpolation along each dimension is a small matrix: every output reads a few inputs with fixed
-weights. Forward applies the matrices, backward their transposes, so all modes share one operation.
+Interpolation along each dimension is a small matrix: every output reads a few inputs ("taps") with
+fixed weights. Forward applies the matrices, backward their transposes, so all modes share one
+operation.
 """
 
 from __future__ import annotations
@@ -40,14 +41,16 @@ from .pool.adaptive import check_fits
 
 
 def _whole(size: Any) -> bool:
-    """Whether PyTorch takes a size for an integer."""
+    """Return whether PyTorch accepts a size as an integer."""
     if isinstance(size, Tensor):
         return not (size.dtype.is_floating_point or size.dtype.is_complex)
     return isinstance(size, (int, np.integer))
 
 
 def _in_layout(kernel: Any, x: np.ndarray, axis: int, *given: Any) -> Any:
-    """What a kernel of arrays in rows makes of images, which keep their channels side by side."""
+    """Call a kernel for contiguous arrays on images that may be channels-last: those are
+    transposed, which moves the axis.
+    """
     if x.flags.c_contiguous or x.ndim != 4 or not has_channels_last(x):
         return kernel(x, axis, *given)
     made = kernel(x.transpose(0, 2, 3, 1), (0, 3, 1, 2)[axis], *given)
@@ -79,7 +82,7 @@ def _apply_taps(xp: Any, x: Any, *, axis: int, index: Any, weight: Any, size: in
 
 
 def _apply_taps_back(xp: Any, g: Any, *, axis: int, index: Any, weight: Any, size: int) -> Any:
-    """The transpose: every output's gradient goes back to its taps."""
+    """Apply the transpose of `_apply_taps`: add the gradient of every output to its taps."""
     if type(g) is np.ndarray and config.kernels:
         made = kernels.windows.taps.apply(
             g, axis, kernels.windows.taps.make_table(index, weight, size).transposed
@@ -96,7 +99,7 @@ def _apply_taps_back(xp: Any, g: Any, *, axis: int, index: Any, weight: Any, siz
 
 
 def _onnx_resample_axis(c: Any) -> Any:
-    """Every output reads a few places with fixed weights: a Gather for each, as the engine does."""
+    """Translate to one Gather for each tap, times its weights, and their sum."""
     index, axis = c.array(c.p["index"]), int(c.p["axis"])
     c.fixed([c.shape()[axis]])
     weight = None if c.p["weight"] is None else c.array(c.p["weight"])
@@ -161,8 +164,8 @@ defop(
 
 
 def _apply_bytes(xp: Any, x: Any, *, axis: int, index: Any, weight: Any, shift: int) -> Any:
-    """`_apply_taps` on bytes: integer weights are 2**shift times the real ones, and the sum is
-    rounded once.
+    """Compute `_apply_taps` of bytes: integer weights are 2**shift times the real ones, and the sum
+    is rounded once.
     """
     index, weight = xp.from_host((index, weight))
     shape = [1] * x.ndim
@@ -200,7 +203,7 @@ def _byte_taps(
 
 
 def _source(out: int, size: int, scale: float | None, align: bool, clamp: bool) -> np.ndarray:
-    """The input position of each output position."""
+    """Return the input position of each output position."""
     i = np.arange(out, dtype=np.float64)
     if align:
         return i * ((size - 1) / (out - 1)) if out > 1 else np.zeros(out)
@@ -213,7 +216,9 @@ def _source(out: int, size: int, scale: float | None, align: bool, clamp: bool) 
 def _taps(
     mode: str, out: int, size: int, scale: float | None, align: bool, antialias: bool
 ) -> tuple[np.ndarray, np.ndarray | None]:
-    """(outputs, taps) input indices and weights along one dimension."""
+    """Return the input indices and weights along one dimension, both of shape (outputs, taps). The
+    weights are None if each output is a copy.
+    """
     if mode in ("nearest", "nearest-exact"):
         step = np.float32(1.0 / scale if scale is not None and scale > 0 else size / out)
         i = np.arange(out, dtype=np.float32)
@@ -239,7 +244,7 @@ def _taps(
 
 
 def _cubic_weights(t: np.ndarray, a: float) -> np.ndarray:
-    """Keys' cubic convolution kernel at distances 1 + t, t, 1 - t, 2 - t."""
+    """Return Keys' cubic convolution kernel at the distances 1 + t, t, 1 - t, 2 - t."""
 
     def near(d: np.ndarray) -> np.ndarray:
         return ((a + 2) * d - (a + 3)) * d * d + 1
@@ -253,7 +258,7 @@ def _cubic_weights(t: np.ndarray, a: float) -> np.ndarray:
 def _antialias_taps(
     mode: str, out: int, size: int, scale: float | None, align: bool
 ) -> tuple[np.ndarray, np.ndarray]:
-    """A filter as wide as the reduction, so that every input counts."""
+    """Return the taps of a filter as wide as the reduction, so that every input counts."""
     if align:
         step = (size - 1) / (out - 1) if out > 1 else 0.0
     else:
@@ -284,12 +289,12 @@ def _antialias_taps(
 
 
 _DIMS = {"linear": 3, "bilinear": 4, "bicubic": 4, "trilinear": 5}
-# with filters as wide as the reduction, and with integer weights for bytes
+# modes with antialiasing filters, and with integer weights for bytes
 _WIDE = ("bilinear", "bicubic", "lanczos")
 
 
 def _check_kind(x: Tensor, mode: str, kind: str, antialias: bool) -> None:
-    """Only floats and, in some modes, bytes are resampled."""
+    """Refuse dtypes other than floats and, in some modes, bytes."""
     if (
         x.is_floating_point()
         or x._array.dtype == np.uint8
@@ -311,11 +316,13 @@ def _check_kind(x: Tensor, mode: str, kind: str, antialias: bool) -> None:
 
 _few = Few()
 _NUMBERS = frozenset((type(None), int, float))
-_FEW = 4096  # elements of a result that are picked one by one
+_FEW = 4096  # largest result that is picked by `take`
 
 
 def _resampler(a: np.ndarray, steps: list[dict[str, Any]]) -> Any:
-    """What resamples few numbers in rows, axis by axis, where that is quick."""
+    """Return a function that resamples small contiguous arrays, axis by axis. False if there is no
+    fast way, None if there is not yet native code.
+    """
     if not steps or not a.flags.c_contiguous or a.dtype not in (*REAL, *HALVES):
         return False
     if all(step["weight"] is None for step in steps):
@@ -480,7 +487,7 @@ def interpolate(
             f"Non-empty {x.ndim}D data tensor expected but got a tensor with sizes {list(shape)}"
         )
     _check_kind(x, mode, kind, antialias)
-    # Two-byte floats are rounded once, not after each dimension.
+    # Round two-byte floats once, not after each dimension.
     half = x._array.dtype in HALVES
     result = F.cast(x, dtype=np.dtype(np.float32)) if half else x
     fixed = x._array.dtype == np.uint8 and mode in _WIDE
@@ -540,7 +547,7 @@ _TITLES = {
 
 
 def _scales_shown(scales: list[float] | None, n: int) -> dict[str, Any]:
-    """What PyTorch's node calls the factors of `n` dimensions."""
+    """Return the scale factors under the names that PyTorch's node has for `n` dimensions."""
     words = ["scales"] if n == 1 else ["scales_d", "scales_h", "scales_w"][-n:]
     return {word: None if scales is None else scales[k] for k, word in enumerate(words)}
 

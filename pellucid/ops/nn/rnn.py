@@ -1,9 +1,9 @@
-"""Recurrent layers over a sequence, one direction of one layer as one operation; under
-`create_graph` backward differentiates the cells' operations instead.
+"""Recurrent layers over a sequence. One direction of one layer is one operation; with
+`create_graph`, backward differentiates the operations of the cells instead.
 
 Packed sequences have operations of their own (`gru_packed`), whose input is (N, in) and whose
-parameter `sizes` says how many sequences have each step. A cell called by itself is an operation as
-well (`gru_step`).
+parameter `sizes` says how many sequences take part in each step. A single call of a cell is an
+operation, too (`gru_step`).
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ from . import positional as cells
 _CELLS = {"gru": cells.gru_cell, "rnn_tanh": cells.rnn_tanh_cell, "rnn_relu": cells.rnn_relu_cell}
 _PLAIN = (Tensor, Parameter, type(None))
 _GATES = {"LSTM": 4, "GRU": 3, "RNN_TANH": 1, "RNN_RELU": 1}
-# The node that PyTorch has behind the state of a cell; an LSTM's second one is an AddBackward0.
+# PyTorch's node of the state of a cell; that of an LSTM's second state is an AddBackward0.
 _LAST_NODES = {"lstm": "Mul", "gru": "Add", "rnn_tanh": "Tanh", "rnn_relu": "Relu"}
 _F32 = np.dtype(np.float32)
 _DTYPES = (_F32, np.dtype(np.float64))
 
 
 def _cell(mode: str, x: Any, state: Any, weights: Any) -> Any:
-    """The state, (h,) or (h, c), after a step."""
+    """Return the state after one step, as (h,) or (h, c)."""
     return (
         cells.lstm_cell(x, state, *weights)
         if mode == "lstm"
@@ -50,7 +50,7 @@ def _cell(mode: str, x: Any, state: Any, weights: Any) -> Any:
 def _composite(
     mode: str, x: Any, hx: Any, cx: Any, weights: Any, reverse: bool, sizes: Any = None
 ) -> tuple[Any, ...]:
-    """The same results from operations, step by step."""
+    """Compute the layer from other operations, step by step."""
     state = (hx, cx) if mode == "lstm" else (hx,)
     if sizes is not None:
         return _packed_composite(mode, x, state, weights, reverse, sizes)
@@ -71,7 +71,7 @@ def _packed_composite(
     state = tuple(s[: sizes[-1]] for s in first) if reverse else first
     for n, step in zip(reversed(sizes), reversed(steps)) if reverse else zip(sizes, steps):
         rows = state[0].shape[0]
-        if n > rows:  # backwards in time the shorter sequences join in
+        if n > rows:  # going backwards in time, shorter sequences join later
             state = tuple(F.cat(s, more[rows:n], dim=0) for s, more in zip(state, first))
         elif n < rows:
             ended.append(tuple(s[n:] for s in state))
@@ -103,7 +103,7 @@ def composed(
         state = tuple(s[: sizes[-1]] for s in state)
     for step in reversed(steps) if reverse else steps:
         rows, n = state[0].shape[0], step.shape[0]
-        if n > rows:  # backwards in time the shorter sequences join in
+        if n > rows:  # going backwards in time, shorter sequences join later
             state = tuple(F.cat(s, more[rows:n], dim=0) for s, more in zip(state, first))
         elif n < rows:
             ended.append(tuple(s[n:] for s in state))
@@ -141,7 +141,7 @@ def step_of_gates(mode: str, gates: Any, state: Any, weights: Any) -> Any:
 
 
 def _unfolded(name: str, one: bool) -> Any:
-    """A layer, or a cell's step, by PyTorch's operations."""
+    """Return a function that computes a layer, or a step of a cell, by PyTorch's operations."""
 
     def function(x: Any, *given: Any, reverse: bool = False, sizes: Any = None) -> tuple[Any, ...]:
         *states, w_ih, w_hh, b_ih, b_hh = given
@@ -165,7 +165,7 @@ def _vjp(
     reverse: bool,
     sizes: Any = None,
 ) -> tuple[Any, ...]:
-    """Gradients of (input, hx, cx, w_ih, w_hh, b_ih, b_hh)."""
+    """Return the gradients of (input, hx, cx, w_ih, w_hh, b_ih, b_hh)."""
     if F.raw:
         return on_host(
             F, rnn.backward, mode, g, args[0], args[3], args[4], aux, needs, reverse, sizes
@@ -181,7 +181,7 @@ def _vjp(
 def _step_vjp(
     F: Any, mode: str, g: Any, args: tuple[Any, ...], aux: Any, needs: Any
 ) -> tuple[Any, ...]:
-    """The same for a single step."""
+    """Return the gradients of a single step."""
     if F.raw:
         return on_host(F, rnn.cell_backward, mode, g, args[0], args[3], args[4], aux, needs)
     results = g if mode == "lstm" else (g,)
@@ -195,8 +195,8 @@ def _avals(x: Any, h: Any, *rest: Any, **params: Any) -> list[Any]:
 
 
 def _rule(mode: str, packed: bool) -> Any:
-    """The joint gradient rule. Its parameters name what it is given, so there is one for each set
-    of arguments.
+    """Return the joint gradient rule. The names of its parameters say what it takes, so each set of
+    arguments has its own function.
     """
 
     def without_cell(
@@ -285,7 +285,7 @@ def _rule(mode: str, packed: bool) -> Any:
 
 
 _TITLES = {"lstm": "LSTM", "gru": "GRU", "rnn_tanh": "RNN", "rnn_relu": "RNN"}
-# By mode: the operator, the order of its gates, and how it is told to compute what PyTorch does.
+# For each mode: the ONNX operator, the order of its gates, and its options.
 _ONNX_LAYERS: dict[str, tuple[str, list[int], dict[str, Any]]] = {
     "lstm": ("LSTM", [0, 3, 1, 2], {}),
     "gru": ("GRU", [1, 0, 2], {"linear_before_reset": 1}),
@@ -295,8 +295,8 @@ _ONNX_LAYERS: dict[str, tuple[str, list[int], dict[str, Any]]] = {
 
 
 def _onnx_layer(c: Any, op: str, order: list[int], options: dict[str, Any]) -> Any:
-    """One direction of one layer: the gates come in another order, and everything has an axis for
-    directions.
+    """Translate one direction of one layer. ONNX has another order of gates, and an axis for
+    directions everywhere.
     """
     states = 2 if op == "LSTM" else 1
     size = c.fixed(c.shape(2 + states))[1]
@@ -337,8 +337,8 @@ def _onnx_layer(c: Any, op: str, order: list[int], options: dict[str, Any]) -> A
 
 
 def _samples(mode: str, form: str) -> Any:
-    """Three inputs and two hidden units: sequences of four steps, packed ones of 3, 2 and 2 steps,
-    or one step.
+    """Return samples with three inputs and two hidden units: sequences of four steps, packed ones
+    of 3, 2 and 2 steps, or one step.
     """
     gates = {"lstm": 4, "gru": 3}.get(mode, 1)
 
@@ -360,25 +360,25 @@ def _samples(mode: str, form: str) -> Any:
 
 
 def _work(size: int, x: Any, *rest: Any) -> int:
-    """Each row of the input meets both matrices of weights."""
+    """Estimate the work: each row of the input is multiplied with both weight matrices."""
     *_, w_ih, w_hh, _b_ih, _b_hh = rest
     return math.prod(x[:-1]) * (math.prod(w_ih) + math.prod(w_hh))
 
 
 def _whole(node: Any) -> bool:
-    """Whether PyTorch has one node for the layer: for an LSTM's in float32."""
+    """Return whether PyTorch has one node for the whole layer, as for an LSTM in float32."""
     return node.op.name == "lstm_layer" and bool(node.shape[0][1]) and node.dtype[0] == _F32
 
 
 def _shown(node: Any) -> Any:
-    """The name of an LSTM's layer in PyTorch, and its edges."""
+    """Return the name of PyTorch's node, and for an LSTM's single node its edges."""
     if _whole(node):
         return "MkldnnRnnLayerBackward0", (0, 3, 4, 5, 6, 1, 2)
     return node.op.grad_name
 
 
 def _in_order(node: Any) -> None:
-    """PyTorch's one node takes an input whose batch lies in front as a copy."""
+    """Insert PyTorch's copy before its single node if the input is not contiguous (batch first)."""
     x: Any = dict(zip(node.plan.entries, node.saved or (), strict=False)).get(("in", 0))
     edge = node.inputs[0]
     if type(x) is np.ndarray and not x.flags.c_contiguous and edge is not None:
@@ -388,7 +388,7 @@ def _in_order(node: Any) -> None:
 
 
 def _behind(node: Any) -> tuple[str, ...]:
-    """The nodes behind the results of a layer: the outputs, and the last states."""
+    """Return the names of the nodes of a layer's results: the outputs, and the last states."""
     if _whole(node):
         return ()
     mode, _, form = node.op.name.rpartition("_")
@@ -408,7 +408,7 @@ def _traits(mode: str, step: bool) -> str:
 
 
 def _layer(mode: str, packed: bool) -> Any:
-    """The record of a layer, over whole batches at each step or over packed sequences."""
+    """Return the record of a layer, for whole batches at each step or for packed sequences."""
 
     def forward(xp: Any, x: Any, h: Any, *rest: Any, reverse: bool, sizes: Any = None) -> Any:
         c, w_ih, w_hh, b_ih, b_hh = rest if lstm else (None, *rest)
@@ -438,7 +438,7 @@ def _layer(mode: str, packed: bool) -> Any:
 
 
 def _step(mode: str) -> Any:
-    """The record of a cell's single step."""
+    """Return the record of a single step of a cell."""
 
     def lstm_vjp(
         F: Any,
@@ -512,8 +512,8 @@ _STEPS = {name: _step(mode) for name, mode in _MODES.items()}
 
 
 def _watched_as_a_whole() -> bool:
-    """Whether those who watch, and nobody else is there, want a layer as one operation: the
-    exporters do.
+    """Return whether all active interceptors are observers that want to see a layer as one
+    operation, as exporters do.
     """
     return state.slow == len(observers) and all(
         getattr(o, "whole_layers", False) for o in observers
@@ -521,8 +521,8 @@ def _watched_as_a_whole() -> bool:
 
 
 def _fit(tensors: Any) -> bool:
-    """Whether these (Tensors or None) are plain arrays of one of the dtypes that the operations
-    here know.
+    """Return whether all tensors (or None) are plain arrays of one dtype that these operations
+    support.
     """
     dtype = tensors[0]._array.dtype
     for t in tensors:
@@ -536,8 +536,8 @@ def _fit(tensors: Any) -> bool:
 
 
 def _shapes_fit(mode: str, rows: int, input: Tensor, states: Any, weights: Any) -> bool:
-    """Whether states and weights are as large as the kernels take them to be: parameters can be
-    replaced by others.
+    """Return whether states and weights have the sizes that the kernels rely on. They may not, as
+    users can replace parameters.
     """
     w_ih, w_hh = (w._array.shape for w in weights[:2])
     biases = [None if b is None else b._array.shape for b in weights[2:]]
@@ -553,8 +553,8 @@ def _shapes_fit(mode: str, rows: int, input: Tensor, states: Any, weights: Any) 
 
 
 def _narrow(mode: str, input: Tensor, states: Any, weights: Any) -> Any:
-    """The dtype of the results of a layer that is computed in float32 all the same: of two-byte
-    floats, and under autocast; None for others.
+    """Return the dtype of the results of a layer that has to be computed in float32: for two-byte
+    floats, and under autocast. None for other layers.
     """
     first = input._array.dtype
     autocast = thread.stack.autocast
@@ -568,14 +568,14 @@ def _narrow(mode: str, input: Tensor, states: Any, weights: Any) -> Any:
             return None
     if autocast is None:
         return first
-    # GRU's state is updated in its own precision, that of others comes out of products
+    # The state of a GRU is updated in its own precision; other states are results of products.
     return states[0]._array.dtype if mode == "GRU" else autocast.dtype.numpy
 
 
 def _in_float32(
     kind: Any, mode: str, input: Tensor, states: Any, weights: Any, reverse: bool, sizes: Any
 ) -> tuple[Tensor, tuple[Tensor, ...]] | None:
-    """`layer` of arguments as float32, with results of the dtype `kind`."""
+    """Compute `layer` in float32, with results of the dtype `kind`."""
     with playing("autocast", None):
         if state.slow and (sizes is not None or not _watched_as_a_whole()):
             return None
@@ -610,7 +610,7 @@ def layer(
     narrow = _narrow(mode, input, states, weights)
     if narrow is not None:
         return _in_float32(narrow, mode, input, states, weights, reverse, sizes)
-    # somebody watches the operations, or changes them
+    # interceptors watch or change the single operations
     if state.slow and (sizes is not None or not _watched_as_a_whole()):
         return None
     if (

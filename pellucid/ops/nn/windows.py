@@ -1,4 +1,4 @@
-"""Sliding windows as columns (fold, unfold), unpooling, and pools built from other operations."""
+"""Sliding windows as columns (fold, unfold), unpooling, and pools composed of other operations."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ Sizes = int | Sequence[int]
 
 
 def _window_view(xp: Any, x: Any, kernel: Any, dilation: Any, stride: Any, out: Any) -> Any:
-    """(N, C, KH, KW, OH, OW) view of a padded (N, C, H, W)."""
+    """Return a view (N, C, KH, KW, OH, OW) of a padded image (N, C, H, W)."""
     n, c = x.shape[:2]
     sn, sc, sh, sw = x.strides
     return xp.lib.stride_tricks.as_strided(
@@ -101,7 +101,7 @@ _OPTIONS = (
 
 
 def _onnx_im2col(c: Any) -> Any:
-    """Every element of the padded image by its place."""
+    """Translate to one Gather of positions in the flattened, padded image."""
     (high, wide), kernel = c.fixed(c.shape()[2:]), c.p["kernel"]
     (dy, dx), (py, px), (sy, sx) = c.p["dilation"], c.p["padding"], c.p["stride"]
     padded = (
@@ -220,7 +220,9 @@ _few = Few()
 
 
 def _prepared(a: np.ndarray, kernel: Any, dilation: Any, padding: Any, stride: Any) -> Any:
-    """What makes the windows of such images columns."""
+    """Return a function that copies the windows of such images to columns. False if there is none,
+    None if there is not yet native code.
+    """
     if not compiles():
         return None
     fold = kernels.windows.fold
@@ -315,7 +317,7 @@ def _unpool(
     padding: Any,
     output_size: Sequence[int] | None,
 ) -> Tensor:
-    if n == 1:  # computed as a plane
+    if n == 1:  # one dimension is computed as a plane
         asked_for("unsqueeze", indices)
     x, i = (
         at_full_precision(require_tensor(input, f"max_unpool{n}d")),
@@ -347,7 +349,7 @@ def _unpool(
         found = "" if n == 3 else f" but got: {i.dtype.scalar_type_name}"
         raise OperationError("elements in indices should be type int64" + found)
     if x._array.shape != i._array.shape:
-        # a line is an image of height 1
+        # one dimension counts as an image of height 1
         shown, got = ([*t._array.shape, 1] if n == 1 else [*t._array.shape] for t in (x, i))
         raise OperationError(
             f"Expected shape of indices to be same as that of the input tensor ({shown}) but got indices tensor with shape: {got}"
@@ -363,8 +365,7 @@ def _unpool(
     if index.size:
         tracing.check(_check_places, index, tuple(size))
     shape = (*x._array.shape[:2], *size)
-    # Values at positions: several windows may name one position, and then the last one counts, as
-    # in PyTorch.
+    # If several windows name one position, the last one counts, as in PyTorch.
     out = in_format(reads_later(unpool_op.call(x, index=index, shape=shape), i), x)
     return unbatched(out, lead, input)
 
@@ -375,7 +376,8 @@ def _check_places(index: np.ndarray, size: tuple[int, ...]) -> None:
         bad = int(
             index.reshape(-1)[np.flatnonzero((index < 0).ravel() | (index >= total).ravel())[0]]
         )
-        shown = "x".join(map(str, size if len(size) > 1 else (*size, 1)))  # a line is a plane
+        # one dimension counts as a plane
+        shown = "x".join(map(str, size if len(size) > 1 else (*size, 1)))
         raise OperationError(
             f"Found an invalid max index: {bad} (output volumes are of size {shown})"
         )
@@ -484,13 +486,13 @@ def lp_pool3d(
 
 # ---- fractional pools ---------------------------------------------------------------------------
 def _starts(sample: np.ndarray, size: int, out: int, kernel: int, dtype: Any) -> np.ndarray:
-    """Where the windows begin: a pseudo-random sequence of steps. Source: Graham, "Fractional
-    Max-Pooling", 2014.
+    """Return the starts of the windows, a pseudo-random sequence of steps (Graham, "Fractional
+    Max-Pooling", 2014).
     """
     if out < 2:
         return np.full((*sample.shape, out), size - kernel, np.int64)
     alpha = np.asarray((size - kernel) / (out - 1), dtype)
-    i = np.arange(out - 1).astype(dtype)  # all of it is rounded to the input's type
+    i = np.arange(out - 1).astype(dtype)  # compute in the input's dtype
     s = sample[..., None].astype(dtype)
     starts = ((i + s) * alpha).astype(np.int64) - (s * alpha).astype(np.int64)
     return np.concatenate([starts, np.full((*sample.shape, 1), size - kernel, np.int64)], -1)
@@ -500,7 +502,7 @@ _SIDES = ("time", "height", "width")
 
 
 def _exactly(n: int, what: str, value: Any) -> tuple[int, ...]:
-    """One number for all dimensions, or one for each."""
+    """Return one number for each dimension, given one for all or one for each."""
     if listed(value) and len(value) != n:
         many = "three Ints" if n == 3 else "Ints"
         raise OperationError(
@@ -541,7 +543,7 @@ def _fractional(
     else:
         out = _exactly(n, "output_size", output_size)
     for d in (0, 2, 1) if n == 3 else range(n):
-        # of volumes PyTorch wants one element more, and looks at the width first
+        # volumes must have one element more in PyTorch, which checks the width first
         if out[d] + kernel[d] - 1 + (n == 3) > x._array.shape[d - n]:
             raise OperationError(
                 f"{where}: pool {_SIDES[d - n]} {kernel[d]} too large relative to input {_SIDES[d - n]} {shape[d - n]}"
@@ -594,10 +596,10 @@ def _at_places(x: Tensor, places: Tensor, n: int) -> Tensor:
 def _fractional_maxima(
     x: np.ndarray, drawn: np.ndarray, out: tuple[int, ...], kernel: tuple[int, ...]
 ) -> np.ndarray:
-    """Where the maxima of windows at pseudo-random steps are.
+    """Return the positions of the maxima of windows at pseudo-random steps.
 
-    Windows differ from plane to plane, so positions are gathered; samples are ordered (width,
-    height) as PyTorch reads them.
+    Windows differ between planes, so positions are gathered. Samples are ordered (width, height),
+    as PyTorch reads them.
     """
     (batch, channels), size = x.shape[:2], x.shape[2:]
     n = len(size)
@@ -615,7 +617,7 @@ def _fractional_maxima(
     values = values.reshape(batch, channels, *out, math.prod(kernel))
     best = np.argmax(values, -1)
     nan = np.isnan(values)
-    if nan.any():  # the last one
+    if nan.any():  # the last NaN counts
         best = np.where(nan.any(-1), nan.shape[-1] - 1 - np.argmax(nan[..., ::-1], -1), best)
     return np.take_along_axis(
         flat.reshape(batch, channels, *out, math.prod(kernel)), best[..., None], -1

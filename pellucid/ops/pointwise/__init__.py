@@ -1,1 +1,1 @@
-"""Operations on each element."""
+"""Elementwise operations."""

@@ -1,4 +1,4 @@
-"""The short way of in-place operations: straight into the tensor's memory."""
+"""The fast path of in-place operations, which writes straight into the tensor's memory."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from ...core.primitive import Primitive
 from ...core.public import FUNCTIONS, METHODS
 from ...core.tensor import FAST_TYPES, Tensor
 
-_COUNTS = "bBhil"  # the characters of integer dtypes
-_SHARED = 1 << 16  # elements from which several threads share a ufunc
+_COUNTS = "bBhil"  # type characters of integer dtypes
+_SHARED = 1 << 16  # from this many elements on, several threads share a ufunc
 
 
 def direct_form(
@@ -49,7 +49,7 @@ def direct_form(
             and type(self) in FAST_TYPES
             and not (self._rg and local.grad)
             and self._view is None is self._x
-            # no variable for the counter: `bump` looks at how many have it
+            # Do not bind the counter to a variable: `bump` checks its reference count.
             and (self._ver is None or self._ver.borrowers is None)
             and (
                 (a := self._array).dtype.char in chars
@@ -61,7 +61,7 @@ def direct_form(
                     or a.dtype.char == "F"
                 )
             )
-            and 0 not in a.strides  # a detached expanded tensor is not a view to autograd
+            and 0 not in a.strides  # a detached expanded tensor is not marked as a view
         ):
             put = write if not numpys or a.size < _SHARED else getattr(ufuncs, write.__name__)
             try:

@@ -1,4 +1,4 @@
-"""How most operations on one or two tensors are recorded and published: one call each."""
+"""Helpers that record and publish most operations of one or two tensors, each with one call."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def without_halves(call: Callable[..., Any], kernel: str) -> Callable[..., Any]:
                 )
         return call(*args, **kwargs)
 
-    run.__dict__.pop("positional", None)  # the call's own, which does not look
+    run.__dict__.pop("positional", None)  # the attribute of `call`, which does not check `state`
     return run
 
 
@@ -163,7 +163,7 @@ def unary(
         try:
             made = call(input)
         except NotImplementedError as error:
-            # Where no kernel is there; what an operation refuses itself comes first.
+            # There is no kernel for the dtype. Other refusals by the operation come first.
             if isinstance(out, Tensor) and str(error).startswith('"'):
                 if own_out and out.dtype is not input.dtype:
                     raise other_dtype(input.dtype, out.dtype, op.name, "found") from None
@@ -171,7 +171,7 @@ def unary(
             raise
         if bool_out and isinstance(out, Tensor) and out.dtype is not made.dtype:
             raise DtypeError(f"{op.name} does not support non-boolean outputs.")
-        kept = made.dtype.is_complex == input.dtype.is_complex  # else it is converted
+        kept = made.dtype.is_complex == input.dtype.is_complex  # else the result is converted
         if own_out and kept and isinstance(out, Tensor) and out.dtype is not made.dtype:
             raise other_dtype(made.dtype, out.dtype, op.name, "found")
         return into(out, made, op.name)

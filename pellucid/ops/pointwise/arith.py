@@ -41,7 +41,9 @@ add_op = defop(
 
 
 def _scaled_sum(name: str, sign: int) -> Any:
-    """The record of `input + sign * alpha * other`. Its node saves nothing, as that of `add`."""
+    """Return the record of `input + sign * alpha * other`. Its node saves nothing, like that of
+    `add`.
+    """
     return defop(
         f"{name}_scaled",
         "input other alpha",
@@ -155,7 +157,7 @@ METHODS["__neg__"] = neg_op.call
 
 
 def _add_scaled(op: Any, input: Any, other: Any, alpha: Number) -> Tensor:
-    """`op(input, alpha * other)`; of two-byte floats alpha is rounded, and then the result."""
+    """Return `op(input, alpha * other)`. For two-byte floats alpha is rounded, and then the result."""
     if type(alpha) is float and type(input) in FAST_TYPES and type(other) in FAST_TYPES:
         kind = input._array.dtype
         if kind.char in "fd" and kind is other._array.dtype and alpha != 1:
@@ -175,7 +177,7 @@ def _add_scaled(op: Any, input: Any, other: Any, alpha: Number) -> Tensor:
         raise OperationError(
             "For non-complex input tensors, argument alpha must not be a complex number."
         )
-    if kind.category and type(alpha) in (int, float, complex):  # not one that a tracer watches
+    if kind.category and type(alpha) in (int, float, complex):  # not a traced number
         fitting(alpha, kind)
     if alpha == 1 or kind.name in dtypes.QUANTIZED:
         return op.call(input, other)
@@ -187,7 +189,7 @@ def _add_scaled(op: Any, input: Any, other: Any, alpha: Number) -> Tensor:
 
 
 def _wide(x: Tensor, kind: Any) -> Any:
-    """In float32, with the values that `kind` holds."""
+    """Return `x` as float32, after rounding it to `kind`."""
     rounded = x if x.dtype is kind else F.cast(x, dtype=kind.numpy)
     return F.cast(rounded, dtype=_FLOAT32)
 
@@ -199,7 +201,7 @@ def _sum(op: Any, input: Any, other: Any, alpha: Number) -> Tensor:
 
 
 def _scaled(input: Any, other: Any, alpha: Number) -> Any:
-    """`alpha * other` in the type of the result."""
+    """Return `alpha * other` in the dtype of the result."""
     kind = common_dtype([input, other])
     if kind.category == 0:
         alpha = bool(alpha)  # the product of booleans is a boolean
@@ -309,7 +311,9 @@ METHODS["__abs__"] = abs_op.call
 
 
 def _of_reals(form: Any) -> Any:
-    """`abs_`: of complex numbers the result has another dtype."""
+    """Return the method `abs_`, which refuses complex tensors, as their absolute values have
+    another dtype.
+    """
 
     @functools.wraps(form)
     def in_place(self: Tensor) -> Tensor:
@@ -386,7 +390,7 @@ public(names="positive", methods="positive __pos__")(_positive)
 square = unary(
     "square",
     "square",
-    # input ** 1 has a gradient, which is 0
+    # input ** 1 stays connected in the graph, with second derivative 0
     lambda F, g, input: g * F.conj((input if F.raw else F.pow(input, 1)) * 2),
     promote=None,
     complex=True,

@@ -1,4 +1,4 @@
-"""The operations that the engine itself and nearly every gradient rule call: casts, expansion, sums
+"""Operations that the engine itself and nearly every gradient rule call: casts, expansion, sums
 back to a shape, constants.
 """
 
@@ -56,8 +56,7 @@ def refused_derivative(what: str) -> Any:
     raise UnsupportedError(f"the derivative for '{what}' is not implemented.")
 
 
-# Values that depend on `source` in a way that has no gradient rule: a backward that comes here says
-# so.
+# Marks values that depend on `source` without a gradient rule: backward raises an error here.
 without_derivative = defop(
     "without_derivative",
     "value source",
@@ -185,7 +184,7 @@ full = defop(
 def _conj(xp: Any, x: Any) -> Any:
     try:
         return xp.conj(x) if x.dtype.kind == "c" else x
-    except AttributeError:  # a Python number that was an operand
+    except AttributeError:  # a Python number
         return x.conjugate()
 
 
@@ -204,8 +203,8 @@ _record_conj = conj.call
 
 
 def _conj_call(x: Any) -> Any:
-    """Gradient rules call `conj` on every factor: numbers and real tensors are returned as they
-    are, unrecorded.
+    """Return the conjugate. Gradient rules call this for every factor, so numbers and real tensors
+    are returned as they are, unrecorded.
     """
     if isinstance(x, (int, float, complex)):
         return x.conjugate()

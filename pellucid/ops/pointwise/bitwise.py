@@ -16,7 +16,7 @@ from ._unary import binary, unary
 
 
 def _whole(input: Any, other: Any) -> None:
-    """NumPy shifts bools as bytes; PyTorch refuses them."""
+    """Refuse shifts of bools, as PyTorch does. NumPy would shift them as bytes."""
     if all(
         x.dtype.kind == "b" if hasattr(x, "dtype") else isinstance(x, bool) for x in (input, other)
     ):
@@ -102,7 +102,7 @@ bitwise_not = unary(
 
 
 def _invert(self: Any) -> Any:
-    """`~x`, which only whole numbers and bools have."""
+    """`~x`, for whole numbers and bools only."""
     if isinstance(self, Tensor) and self._array.dtype.kind not in "iub":
         raise ArgumentTypeError(
             "~ (operator.invert) is only implemented on integer and Boolean-type tensors"

@@ -59,7 +59,7 @@ addcdiv_op = defop(
 
 
 def _common(*tensors: Tensor) -> Any:
-    """The tensors in their common dtype."""
+    """Convert the tensors to their common dtype."""
     kind = tensors[0]._array.dtype
     for t in tensors:
         if t._array.dtype is not kind:
@@ -78,7 +78,7 @@ def _three(name: str, input: Tensor, tensor1: Tensor, tensor2: Tensor) -> None:
 
 
 def _multiplier(name: str, value: Any, *tensors: Tensor) -> Any:
-    """The number that the product is multiplied by."""
+    """Check and convert the number by which the product is multiplied."""
     if type(value) is not int and type(value) is not float:
         value = as_number(value, name, "value")
     if isinstance(value, complex) and not (kind := common_dtype(tensors)).is_complex:
@@ -149,7 +149,7 @@ def _onnx_lerp(c: Any, weight: str) -> Any:
 
 
 def _lerp(m: Any, start: Any, end: Any, weight: Any) -> Any:
-    span = end - start  # as PyTorch's two branches
+    span = end - start  # two branches, as in PyTorch
     return m.where(m.abs(weight) < 0.5, start + weight * span, end - span * (1 - weight))
 
 
@@ -174,7 +174,7 @@ lerp_op = defop(
 )
 
 
-# The number is kept out of the promotion: it is not rounded to the tensors' dtype first.
+# The number takes no part in type promotion: it is not rounded to the dtype of the tensors first.
 lerp_number_op = defop(
     "lerp_number",
     "input end",
@@ -212,7 +212,7 @@ def lerp(input: Tensor, end: Tensor, weight: Tensor | float) -> Tensor:
     """
     if type(weight) is float and isinstance(input, Tensor) and isinstance(end, Tensor):
         kind = input._array.dtype
-        if kind.char in "fd" and end._array.dtype is kind:  # the everyday call
+        if kind.char in "fd" and end._array.dtype is kind:  # fast path
             return lerp_number_op.call(input, end, weight=weight)
     if type(weight) is Tensor and isinstance(input, Tensor) and isinstance(end, Tensor):
         kind = input._array.dtype
@@ -224,7 +224,7 @@ def lerp(input: Tensor, end: Tensor, weight: Tensor | float) -> Tensor:
         raise DtypeError(f"expected dtype {_c_name(input)} for `end` but got dtype {_c_name(end)}")
     if isinstance(weight, Tensor):
         if weight.dtype is not input.dtype and not weight._array.ndim and not weight._rg:
-            weight = weight.item()  # it stands for a number
+            weight = weight.item()  # a 0-d tensor without gradient counts as a number
         elif weight.dtype is not input.dtype:
             raise DtypeError(
                 f"expected dtype {_c_name(input)} for `weight` but got dtype {_c_name(weight)}"

@@ -31,7 +31,7 @@ from ._unary import binary, unary
 
 # ---- order and equality -----------------------------------------------------------------------
 def _no_order(*arrays: Any) -> None:
-    """Complex numbers have no order."""
+    """Refuse complex numbers, which have no order."""
     if any(a.dtype.kind == "c" if hasattr(a, "dtype") else type(a) is complex for a in arrays):
         raise TypeError("ufunc not supported")
 
@@ -153,8 +153,8 @@ logical_not = unary(
 
 
 def _beside_the_graph(form: Any) -> Any:
-    """An in-place form that PyTorch does not record: also a leaf may be written, and what is
-    overwritten keeps its place in the graph and its tangent.
+    """Return an in-place method that PyTorch does not record: it may write to a leaf, and the
+    tensor keeps its place in the graph and its tangent.
     """
 
     @wraps(form)
@@ -561,7 +561,7 @@ def where(
     if out is not None:
         return _where_into(out, condition, input, other)
     if isinstance(condition, Tensor) and isinstance(input, Tensor) and isinstance(other, Tensor):
-        # the everyday call
+        # fast path
         if condition._array.dtype.kind == "b" and input._array.dtype is other._array.dtype:
             return where_op.plain(condition, input, other)
     if input is None and other is None:
@@ -607,7 +607,7 @@ def _where_into(out: Any, condition: Any, input: Any, other: Any) -> Tensor:
 
 
 def _where_method(self: Tensor, condition: Tensor, other: Any) -> Tensor:
-    """`torch.where(condition, self, other)`."""
+    """Return `torch.where(condition, self, other)`."""
     return where(condition, self, other)
 
 

@@ -121,7 +121,7 @@ def _put_imag(self: Tensor, value: Any) -> None:
 
 
 def _write(part: Any, value: Any) -> None:
-    """Write into a part through its view."""
+    """Write to a part through its view."""
     if isinstance(value, Tensor):
         part.copy_(value)
     else:
@@ -382,7 +382,7 @@ def _angle_gradient(F: Any, g: Any, input: Any, input_shape: Any, input_dtype: A
     if input_dtype.kind != "c":
         return F.full(shape=input_shape, value=0, dtype=input_dtype)
     size = F.real(input * F.conj(input))
-    # no 0/0 that forward mode would multiply by a zero
+    # avoid 0/0, which stays NaN if forward mode multiplies it by 0
     return g * F.where(size == 0, 0, input * 1j / size)
 
 

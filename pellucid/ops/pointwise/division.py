@@ -28,7 +28,7 @@ div_op = defop(
     forward="true_divide",
     vjp={
         "input": lambda F, g, other: g / F.conj(other),
-        # the square may overflow or vanish
+        # divide twice, as the square may overflow or underflow
         "other": lambda F, g, input, other: -g * F.conj(input / other / other),
     },
     promote="float",
@@ -151,12 +151,12 @@ def true_divide(input: Tensor | Number, other: Tensor | Number) -> Tensor:
 
 
 def _divided_by(self: Tensor, other: Any) -> Any:
-    """`other / self`: the reciprocal times the number, each rounded, as PyTorch computes it."""
+    """Return `other / self` as PyTorch computes it: the reciprocal times the number, each rounded."""
     asked_for("reciprocal", self)
     if not isinstance(other, OPERANDS):
         return NotImplemented
     inverse = reciprocal(self)
-    # A product with 1 changes nothing, but whoever watches or records is told of it.
+    # Skip a product with 1, which changes nothing, unless it is observed or recorded.
     unseen = not (state.slow or inverse.requires_grad)
     return inverse if unseen and other.__class__ in (int, float) and other == 1 else inverse * other
 
@@ -178,7 +178,7 @@ def floor_divide(input: Tensor | Number, other: Tensor | Number) -> Tensor:
 
 def _onnx_remainder(c: Any) -> Any:
     if c.dtype.kind in "iu":
-        return c.emit("Mod", *c.names)  # the sign of the divisor, as Python's
+        return c.emit("Mod", *c.names)  # has the sign of the divisor, as in Python
     whole = c.emit("Floor", c.emit("Div", *c.names))
     return c.emit("Sub", c[0], c.emit("Mul", whole, c[1]))
 
@@ -243,7 +243,9 @@ def fmod(input: Tensor, other: Tensor | Number) -> Tensor:
 
 
 def _without_gradient(operator: Any) -> Any:
-    """`//`, which has no gradient in PyTorch; `div(rounding_mode="floor")` has one, of zeros."""
+    """Return the operator `//` without a gradient, as in PyTorch. `div(rounding_mode="floor")` has
+    one, of zeros.
+    """
 
     @functools.wraps(operator)
     def divide(self: Tensor, other: Any) -> Any:

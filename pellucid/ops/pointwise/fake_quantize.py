@@ -1,5 +1,5 @@
-"""Rounding to quantized numbers and back within floats, whose gradient goes straight through: what
-quantization-aware training computes.
+"""Rounding to quantized numbers and back, within floats, with a straight-through gradient.
+Quantization-aware training uses it.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from .._rules import constant, require_tensor
 def _forward(
     xp: Any, input: Any, *, scale: Any, zero_point: Any, low: int, high: int, **_: Any
 ) -> tuple[Any, Any]:
-    """The product with the reciprocal is rounded before the zero point is added: this decides which
-    way halves go.
+    """Quantize and convert back. The product with the reciprocal is rounded before the zero point
+    is added, which decides how halves are rounded.
     """
     kind = input.dtype
     wide = input if kind in (np.float32, np.float64) else input.astype(np.float32)

@@ -46,8 +46,8 @@ def _smaller(a: Any, b: Any) -> Any:
 
 
 def _share(mine: str, wins: Any) -> Any:
-    """The gradient rule of a maximum (`wins` is `>`) or minimum for the argument `mine`: half to
-    each where both are equal.
+    """Return the gradient rule of a maximum (`wins` is `>`) or minimum for the argument `mine`.
+    Equal arguments get half each.
     """
     if mine == "input":
         return lambda F, g, input, other: F.where(
@@ -119,7 +119,7 @@ def _clamp(xp: Any, x: Any, *, min: Any, max: Any) -> Any:
 
 def _limited(m: Any, x: Any, low: Any, high: Any) -> Any:
     if low is not None:
-        x = m.maximum(low, x)  # of equals the second: -0.0 stays
+        x = m.maximum(low, x)  # returns the second of equals, so that -0.0 stays
     return x if high is None else m.minimum(high, x)
 
 
@@ -171,7 +171,9 @@ def _onnx_clamp_tensor(c: Any) -> Any:
 
 
 def _clamp_face(node: Any) -> Any:
-    """`clamp_min` and `clamp_max` have no edge for the bound that they do not take."""
+    """Return PyTorch's name and edges: `clamp_min` and `clamp_max` have no edge for the bound that
+    they do not take.
+    """
     name = type(node).__name__
     return "ClampBackward0", (0, 1) if name.startswith("ClampMin") else (0, 2) if name.startswith(
         "ClampMax"
@@ -297,7 +299,7 @@ def _holds_limits(self: Tensor, *args: Any, **kwargs: Any) -> None:
     if limits and (numbers or all(isinstance(x, Tensor) for x in limits)):
         sizes = [x._array.shape for x in (self, *limits) if isinstance(x, Tensor)]
         if broadcast_shapes(*sizes) != self._array.shape:
-            return  # which is refused first
+            return  # shapes are refused elsewhere, before dtypes
         made, own = common_dtype([self, *limits]), self.dtype
         if not can_cast(made, own) and not own.is_complex:
             name = own.c_name if numbers else own.scalar_type_name
@@ -349,7 +351,7 @@ def heaviside(input: Tensor, values: Tensor) -> Tensor:
     return heaviside_op.call(input, values)
 
 
-# Limits that are numbers, which rules of other operations compute with.
+# Limits given as numbers, used by rules of other operations.
 clamp_min_number = defop(
     "clamp_min_number",
     "input",

@@ -30,20 +30,21 @@ def _base_gradient(
     F: Any, g: Any, input: Any, other: Any, input_shape: Any, input_dtype: Any
 ) -> Any:
     if not _is_number(other):
-        # where: at exponent 0 the slope is 0, also where input ** -1 is infinite.
+        # With `where`, the slope at exponent 0 is 0 even if input ** -1 is infinite.
         return F.where(other == 0, 0, g * F.conj(other * F.pow(input, other - 1)))
     if other == 0:
         return F.full(shape=input_shape, value=0, dtype=input_dtype)
-    if other == 2 and F.raw:  # else input ** 1 is written down, whose gradient is 0
+    if other == 2 and F.raw:  # otherwise input ** 1 is recorded, whose gradient is 0
         return g * F.conj(input * 2)
     power = other - 1
-    if input_dtype == np.float16:  # of which no roots are taken: not by a number
+    # PyTorch takes no roots of float16: a tensor avoids the shortcut for plain numbers
+    if input_dtype == np.float16:
         power = F.full(shape=(), value=power, dtype=np.dtype(np.float32))
     return g * F.conj(F.pow(input, power) * other)
 
 
 def _exponent_gradient(F: Any, g: Any, input: Any, other: Any, out: Any, out_dtype: Any) -> Any:
-    flat = _real(F, other) >= 0  # 0 ** other is constant there
+    flat = _real(F, other) >= 0  # 0 ** other is constant where `other` is not negative
     if not _is_number(input):
         return F.where((input == 0) & flat, 0, g * F.conj(out * F.log(input)))
     if input == 0:
@@ -91,7 +92,9 @@ def _pow_call(plain: Any) -> Any:
 
 
 def _pow_face(node: Any) -> Any:
-    """Three overloads: a number as exponent, tensors, a number as base."""
+    """Return PyTorch's name for the three overloads: a number as exponent, tensors, a number as
+    base.
+    """
     first, second = [need is not None for need in node.plan.needs]
     return f"PowBackward{1 if first and second else 0 if first else 2}", tuple(
         [k for k, is_tensor in enumerate((first, second)) if is_tensor]

@@ -94,12 +94,13 @@ def _round_decimals(xp: Any, x: Any, *, decimals: int) -> Any:
         raise UnsupportedError(
             f"\"round_cpu\" not implemented for '{dtypes.BY_NUMPY[x.dtype].scalar_type_name}'"
         )
-    wide = widened(x)  # two-byte floats are rounded once, at the end
+    wide = widened(x)  # round two-byte floats once, at the end
     return narrowed(_at_decimals(xp, wide, wide.dtype.type(_ten_to(decimals)), decimals), x.dtype)
 
 
 def _ten_to(decimals: int) -> np.float64:
-    return np.float64(10.0) ** abs(decimals)  # infinite where a float of Python would refuse
+    # overflows to infinity, where a Python float would raise
+    return np.float64(10.0) ** abs(decimals)
 
 
 def _at_decimals(m: Any, x: Any, ten: Any, decimals: int) -> Any:
@@ -125,7 +126,9 @@ round_decimals_op = defop(
 
 
 class _Unset(int):
-    """Digits that were not given: none, but zero that is given is another overload."""
+    """The default of `decimals`: 0 digits, but distinct from an explicit 0, which selects another
+    overload.
+    """
 
 
 _DEFAULT = _Unset()
@@ -177,13 +180,13 @@ def _all_finite(xp: Any, x: np.ndarray) -> Any:
     return np.maximum.reduce(x.view(np.uint16) & 0x7FFF, None) < infinity
 
 
-# the bits of two-byte infinities
+# bit patterns of two-byte infinities
 _INFINITIES = {kind: int(np.array(np.inf, kind).view(np.uint16)) for kind in HALVES}
 
 
 @functools.lru_cache(64)
 def _instead(kind: Any, nan: Any, posinf: Any, neginf: Any) -> list[Any]:
-    """The numbers that stand for those that are not finite."""
+    """Return the numbers that replace NaN and the infinities."""
     limits = dtypes.finfo(dtypes.BY_NUMPY[kind])
     return [
         kind.type(usual if given is None else given)
@@ -204,7 +207,7 @@ def _nan_to_num(
         ]
         return xp.make_complex(*parts)
     if type(x) is np.ndarray and x.size < _MANY and _all_finite(xp, x):
-        return x.copy()  # as nearly always
+        return x.copy()  # the usual case
     numbers = _instead(kind, nan, posinf, neginf)
     run = fused("instead", x, least=_MANY) if type(x) is np.ndarray else None
     if run is not None:
@@ -214,7 +217,7 @@ def _nan_to_num(
     return xp.where(xp.isnan(x), numbers[0], made)
 
 
-_MANY = 1 << 12  # elements from which a kernel replaces what is not finite
+_MANY = 1 << 12  # from this many elements on, a kernel is used
 
 FORMULAS["instead"] = Formula(
     lambda m, x, *, nan, posinf, neginf: m.where(
@@ -373,12 +376,12 @@ _EXPONENTS = (dtypes.uint8, dtypes.int8, dtypes.int16, dtypes.int32, dtypes.int6
 
 
 def _ldexp(xp: Any, x: Any, exponent: Any) -> Any:
-    # No number has an exponent beyond these bounds, and NumPy's exponents are C's int.
+    # Larger exponents change nothing, and NumPy takes exponents as C ints.
     return xp.ldexp(x, xp.clip(exponent.astype(np.int64), -5000, 5000).astype(np.int32))
 
 
-# A number times an integer power of two: exact, also where the power alone would overflow, in the
-# number's own dtype.
+# A number times an integer power of two, in the number's dtype. It is exact even if the power alone
+# would overflow.
 ldexp_op = defop(
     "ldexp",
     "input other",
@@ -427,7 +430,7 @@ def ldexp(input: Tensor, other: Tensor) -> Tensor:
         return titled(ldexp_op.call(input, other), "Ldexp", of=(input, other))
     exponent = other
     if other.dtype.itemsize == 2 and input.dtype is not other.dtype:
-        # the power in the result's type
+        # compute the power in the dtype of the result
         exponent = F.cast(other, dtype=dtypes.promote_types(input.dtype, other.dtype).numpy)
     return titled(F.mul(input, F.pow(2.0, exponent)), "Ldexp", of=(input, other))
 

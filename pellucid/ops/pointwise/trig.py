@@ -133,7 +133,9 @@ public(namespace="nn.functional", names="tanh")(tanh.call)
 
 
 def _written(name: str) -> Callable[[Tensor], Tensor]:
-    """What the in-place method of an operation writes: in PyTorch it has no derivative."""
+    """Return a function that computes the result of an in-place method, which has no derivative in
+    PyTorch.
+    """
 
     def written(input: Tensor) -> Tensor:
         if state.slow and (input._x or {}).get("tangents"):
@@ -200,13 +202,13 @@ def _complex(x: Any) -> bool:
 
 
 def _atan2_grad(F: Any, g: Any, top: Any, input: Any, other: Any) -> Any:
-    # At (0, 0) the gradient is taken as 0.
+    # The gradient at (0, 0) is defined as 0.
     size = input * input + other * other
     return g * top * F.where(size == 0, 0.0, 1 / F.where(size == 0, 1.0, size))
 
 
 def _onnx_atan2(c: Any) -> Any:
-    """The arc tangent of the quotient, moved to the quadrant; of (0, 0) it is 0."""
+    """Translate to the arc tangent of the quotient, moved to the right quadrant. At (0, 0) it is 0."""
     y, x = c[0], c[1]
     zero = c.number(0)
     both = c.emit("And", c.emit("Equal", y, zero), c.emit("Equal", x, zero))
@@ -290,8 +292,8 @@ def _sinc(m: Any, x: Any) -> Any:
 def _sinc_grad(F: Any, g: Any, input: Any) -> Any:
     turns = input * math.pi
     slope = (F.cos(turns) * turns - F.sin(turns)) / (turns * input)
-    # Near 0 the difference cancels; the series' first term, -pi^2 x / 3, is exact at 0 and has the
-    # right derivative.
+    # The difference cancels near 0. There, the first term of the series, -pi^2 x / 3, is exact and
+    # has the right derivative.
     return g * F.conj(F.where(input == 0, input * (-math.pi * math.pi / 3), slope))
 
 

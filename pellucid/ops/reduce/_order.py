@@ -1,4 +1,6 @@
-"""The order of elements along a dimension, with equals where PyTorch leaves them."""
+"""The order of elements along a dimension, with equal elements in the order that PyTorch leaves
+them in.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,8 @@ def order_of(x: Any, dim: int, descending: bool) -> Any:
     """Indices that sort `x` along `dim`, equals in their order; NaN last, or first when descending."""
     if not descending:
         return comparable(x).argsort(dim, kind="stable")
-    # Sorting the reversed array and reading the result backwards keeps equals in their order.
+    # Sort the reversed array and read the result backwards, so that equal elements keep their
+    # order.
     backwards = (slice(None),) * dim + (slice(None, None, -1),)
     return (x.shape[dim] - 1) - comparable(x)[backwards].argsort(dim, kind="stable")[backwards]
 
@@ -41,7 +44,7 @@ def places(x: np.ndarray, dim: int, k: int, largest: bool, how: str) -> np.ndarr
     lines = np.moveaxis(keys, dim, -1)
     found = np.empty((*lines.shape[:-1], k), np.int64)
     for at in np.ndindex(lines.shape[:-1]):
-        # NaN counts as largest, and as equal to NaN.
+        # NaN counts as the largest number, and NaNs as equal.
         ranks = np.unique(lines[at], return_inverse=True)[1].reshape(-1)
         found[at] = kernels.ordering.unstable.arranged(
             (-ranks if largest else ranks).tolist(), k, how
@@ -57,7 +60,7 @@ def _by_kernel(x: np.ndarray, dim: int, k: int, largest: bool, how: str) -> Any:
 
 
 def _whole_numbers(x: np.ndarray) -> np.ndarray:
-    """Numbers that are in the same order, of a dtype that has a kernel."""
+    """Return numbers with the same order in a dtype that has a kernel."""
     if x.dtype in HALVES:
         return x.astype(np.float32)
     if x.dtype == np.uint64:
@@ -76,7 +79,7 @@ def ordered(xp: Any, x: Any, dim: int, k: int, largest: bool, how: str) -> Any:
         order = xp.from_host(places(xp.to_host(x), dim, k, largest, how))
         return xp.take_along_axis(x, order, dim), order
     if how == "top" or how == "top unordered" or x.size >= SMALL or shape[dim] > FEW:
-        if x.dtype in HALVES and x.size >= SMALL:  # their order is that in float32
+        if x.dtype in HALVES and x.size >= SMALL:  # float32 preserves their order
             values, order = ordered(xp, widened(x), dim, k, largest, how)
             return narrowed(values, x.dtype), order
         made = _by_kernel(x, dim, k, largest, how) if k and config.kernels else None
@@ -105,7 +108,7 @@ def quantile_spots(
         last = np.where(nan.any(-1, keepdims=True), -1, n - 1)
     spots = np.clip(q.reshape((-1,)) * last.astype(values.dtype), 0, None)
     if not ignore_nan:
-        # a line with NaN: its last element is one
+        # in a line with NaN, the last element is NaN
         spots = np.where(last < 0, values.dtype.type(n - 1), spots)
     if interpolation == "lower":
         spots = np.floor(spots)

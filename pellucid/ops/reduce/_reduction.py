@@ -1,5 +1,5 @@
-"""What the reductions share: dimension numbers, NumPy's keyword names, and gradients spread back
-over what was reduced.
+"""Helpers of the reductions: dimension numbers, NumPy's keyword names, and spreading gradients back
+over the reduced dimensions.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""Losses of `nn.functional`."""
+"""The losses of `nn.functional`."""

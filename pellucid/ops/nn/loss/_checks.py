@@ -1,4 +1,4 @@
-"""Checks of arguments that several losses share."""
+"""Argument checks that several losses share."""
 
 from __future__ import annotations
 

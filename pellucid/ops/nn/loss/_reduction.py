@@ -1,4 +1,4 @@
-"""How a loss is reduced: mean, sum or none, and PyTorch's two old flags."""
+"""Reduction of losses: mean, sum or none, and PyTorch's two old flags."""
 
 from __future__ import annotations
 
@@ -62,8 +62,8 @@ _given: dict[tuple[CodeType | bool, str], dict[Any, Any]] = {}
 
 
 def _warn_once_a_place(text: str, together: bool) -> None:
-    """Warn at the line of the program, as often as PyTorch does, whose warning stands at a line of
-    each loss: by default once for all lines that call it.
+    """Warn at the program's line, as often as PyTorch does. PyTorch's warning is raised at one line
+    of each loss, so by default it is shown once for all lines that call that loss.
     """
     frame = sys._getframe(2)
     while frame.f_code.co_filename == __file__ and frame.f_back is not None:
@@ -71,7 +71,7 @@ def _warn_once_a_place(text: str, together: bool) -> None:
     place = together or frame.f_code, text
     user = line_of_program(frame)
     known = text, UserWarning, user.f_lineno
-    # Python's own record, as if the line had been this one
+    # Python's record of warnings shown, with the line replaced by the current one
     record = {k if k == "version" else known: v for k, v in _given.get(place, {}).items()}
     name = user.f_globals.get("__name__", "<string>")
     warnings.warn_explicit(text, UserWarning, user.f_code.co_filename, user.f_lineno, name, record)

@@ -1,4 +1,4 @@
-"""Binary cross entropy, of probabilities and of logits."""
+"""Binary cross entropy of probabilities and of logits."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ bce_op = defop(
 
 
 def _weighted(loss: Tensor, weight: Tensor | None) -> Tensor:
-    """The loss times weights, which do not change its dtype."""
+    """Return the loss times the weights, in the dtype of the loss."""
     if weight is None:
         return loss
     shape = broadcast_shapes(loss._array.shape, weight._array.shape)
@@ -157,7 +157,7 @@ def _check_probabilities(x: np.ndarray) -> None:
 
 
 def _bce_logits(m: Any, x: Any, t: Any) -> Any:
-    # infinite logits with the right label cost nothing
+    # infinite logits with the right label have loss 0
     return (1 - t) * x + (m.maximum(-x, 0) + m.log1p(m.exp(-m.abs(x))))
 
 
@@ -229,7 +229,7 @@ def binary_cross_entropy_with_logits(
             op=name,
             hint="the target has the dtype of the input: use target.float()",
         )
-    # computed in the wider of the two; the loss has the target's type, as in PyTorch
+    # Compute in the wider dtype of the two; as in PyTorch, the loss has the target's dtype.
     if t.dtype != x.dtype:
         common = promote_types(input.dtype, target.dtype).numpy
         input, target = (

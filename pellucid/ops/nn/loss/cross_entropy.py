@@ -43,8 +43,8 @@ from ..linear import linear
 from ._reduction import REDUCTIONS, get_reduction
 
 _F32, _INT64 = np.dtype(np.float32), np.dtype(np.int64)
-_FEW = 4096  # labels
-_KERNELS = (_F32, np.dtype(np.float64))  # the floats that native code is for
+_FEW = 4096  # largest number of labels of the fast path
+_KERNELS = (_F32, np.dtype(np.float64))  # dtypes of the native kernels
 
 
 def _check_classes(x: np.ndarray, t: np.ndarray, weight: Tensor | None, ignore_index: int) -> None:
@@ -204,7 +204,7 @@ def nll_loss(
     tensor(0.3000)
     """
     reduction = get_reduction(size_average, reduce, reduction)
-    if weight is None and is_plain(input) and is_plain(target):  # the everyday call
+    if weight is None and is_plain(input) and is_plain(target):  # fast path
         x, t = input._array, target._array
         if (
             x.ndim == 2
@@ -243,7 +243,7 @@ def nll_loss(
         )
     rows = t.shape
     image = x.ndim < 5 and x.ndim != 3
-    if not image:  # PyTorch's kernel takes images
+    if not image:  # as images, for PyTorch's kernel
         plane = (1, math.prod(x.shape[2:])) if x.size else (0, 0)
         input = F.view(_in_order(input), shape=(*x.shape[:2], *plane))
         target = wrap(t.reshape(x.shape[:1] + plane))
@@ -270,7 +270,9 @@ def _in_order(x: Tensor) -> Tensor:
 
 
 def _total_weight(t: Any, weight: Any, ignore_index: int, kind: Any, reduction: str) -> Any:
-    """What hooks of saved tensors are shown of how many labels count; else nobody asks."""
+    """Return the total weight of the labels that count, for hooks of saved tensors. None if there
+    are no such hooks.
+    """
     if not thread.stack.save:
         return None
     if reduction == "none" and t.ndim:
@@ -282,7 +284,7 @@ def _total_weight(t: Any, weight: Any, ignore_index: int, kind: Any, reduction: 
 def _nll(
     input: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int, reduction: str
 ) -> Tensor:
-    """`nll_loss` by operations."""
+    """Compute `nll_loss` from other operations."""
     x, t = input._array, target._array
     dim = 1 if x.ndim > 1 else 0
     if x.ndim == 1:
@@ -293,7 +295,7 @@ def _nll(
     picked = F.squeeze(picked, dims=(dim,))
     loss = -picked
     differ = _may_differ(valid)
-    if differ or weight is not None:  # else all factors are 1
+    if differ or weight is not None:  # otherwise all factors are 1
         loss = loss * wrap(factor)
     if differ:
         loss = F.where(wrap(valid), loss, 0.0)
@@ -312,18 +314,22 @@ def _nll(
 
 
 def _may_differ(valid: Any) -> bool:
-    """Whether a row may not count; in a program and without data nobody knows."""
+    """Return whether some row may not count. True if the data is not known: while tracing, and on
+    the meta device.
+    """
     return bool(tracing.tracer() or type(valid) is MetaArray or not valid.all())
 
 
 def _weights_of_rows(
     t: np.ndarray, weight: Tensor | None, ignore_index: int, kind: Any
 ) -> tuple[np.ndarray, ...]:
-    """Which rows count, their labels (0 where they do not), their weights, and the sum of those."""
+    """Return which rows count, their labels (0 for the others), their weights, and the sum of the
+    weights.
+    """
     if tracing.tracer() or type(t) is not np.ndarray:
         return _recorded_weights(wrap(t), weight, ignore_index, kind)
     few = weight is None and 0 < t.size <= 32 and t.dtype is _INT64
-    if few and ignore_index not in t.ravel().tolist():  # each counts once
+    if few and ignore_index not in t.ravel().tolist():  # every row counts once
         ones = np.ones(t.shape, kind)
         return ones.astype(bool), t.copy(), ones, np.asarray(t.size, kind)
     valid = np.asarray(t != ignore_index)
@@ -342,7 +348,9 @@ def _weights_of_rows(
 def _recorded_weights(
     t: Tensor, weight: Tensor | None, ignore_index: int, kind: Any
 ) -> tuple[np.ndarray, ...]:
-    """The same in operations, which a program repeats and a device computes."""
+    """Return the same as `_weights_of_rows`, computed by operations that a traced program repeats
+    and that run on any device.
+    """
     valid = F.ne(t, ignore_index)
     safe = F.where(valid, F.cast(t, dtype=np.dtype(np.int64)), 0)
     factor = F.cast(valid, dtype=kind)
@@ -384,7 +392,7 @@ def _ce_forward(xp: Any, x: Any, *, target: Any, ignore_index: int, reduction: s
         if made is not None:
             loss, saved = made
             return loss, ("kernel", saved)
-    # a compiled step leaves the check to whoever computes
+    # compiled steps leave this check to the rule
     _out_of_range(target, x.shape[1], ignore_index)
     valid = target != ignore_index
     safe = xp.where(valid, target, 0)
@@ -419,7 +427,7 @@ def _ce_vjp(
     return (F.softmax(input, dim=1) - as_constant(F, onehot)) * as_constant(F, scale) * rows
 
 
-# PyTorch's second half of a cross entropy, when somebody looks at it.
+# the second of PyTorch's two nodes of a cross entropy, shown when somebody looks at the graph
 _NLL = Primitive(
     name="nll_loss",
     args=("input", "target", "weight", "total_weight"),
@@ -430,10 +438,10 @@ _NLL = Primitive(
 
 
 def _ce_nodes(node: Any) -> tuple[Any, ...]:
-    """PyTorch's two nodes: the logarithms of the softmax, and what is taken of them."""
+    """Return PyTorch's two nodes: the log-softmax, and the selection from it."""
     kept = dict(zip(node.plan.entries, saved_arrays(node), strict=True))
     if sum([v.count for v in node.versions]) != node.total:
-        return (node,)  # it refuses, as it is
+        return (node,)  # unchanged: an input was modified in place, so that backward raises
     x, (kind, saved), how = kept["in", 0], kept["aux", 0], node.params
     count = saved if kind == "plain" else 1.0 if saved[1] is None else float(saved[1].sum())
     target, per_row = np.asarray(how["target"]), how["reduction"] == "none"
@@ -569,7 +577,7 @@ def cross_entropy(
     if x.ndim:
         _check_classes(x, t, weight, ignore_index)
     elif t.ndim:
-        normalize_dim(1, 0)  # the classes lie in dimension 1
+        normalize_dim(1, 0)  # the classes are in dimension 1
     dim = 1 if x.ndim > 1 else 0
     logp = F.log_softmax(input, dim=dim)
     plain = nll_loss(logp, target, weight, None, ignore_index, None, reduction)
@@ -631,7 +639,7 @@ def _soft_cross_entropy(
     loss = -terms.sum()
     if reduction == "sum":
         return loss
-    rows = terms._array.size // classes if classes else 0  # counted by their elements
+    rows = terms._array.size // classes if classes else 0  # count rows by elements
     if rows:
         return titled(loss / rows, "DivBackward1", of=(loss,), other=rows)
     return loss / wrap(constant(np.zeros((), loss._array.dtype)))
@@ -662,7 +670,7 @@ def linear_cross_entropy(
     if ignore_index is not None and isinstance(target, Tensor) and target.is_floating_point():
         raise OperationError("ignore_index cannot be specified when target contains probabilities")
     classes = linear_weight._array.shape[:-1]
-    if len(classes) > 1:  # one class axis and positions: a loss over several dimensions
+    if len(classes) > 1:  # positions besides the classes: a loss over several dimensions
         flat = linear_weight.reshape(-1, linear_weight._array.shape[-1])
         logits = linear(input, flat).reshape(*input._array.shape[:-1], *classes)
         if linear_bias is not None:
@@ -685,7 +693,7 @@ def linear_cross_entropy(
 
 
 def _check_linear_loss(input: Tensor, weight: Tensor, bias: Tensor | None) -> None:
-    """PyTorch's errors for shapes that do not fit together in `linear_cross_entropy`."""
+    """Raise PyTorch's errors for shapes that do not fit together in `linear_cross_entropy`."""
     asked_for("dim", input, weight)
     x = tuple(require_tensor(input, "linear_cross_entropy")._array.shape)
     w = tuple(require_tensor(weight, "linear_cross_entropy", "linear_weight", 2)._array.shape)

@@ -58,7 +58,7 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
     if a.dtype is not b.dtype:
         a, b = F.cast(a, dtype=common.numpy), F.cast(b, dtype=common.numpy)
     shape = broadcast_shapes(a._array.shape, b._array.shape)
-    # Norms are taken after broadcasting, which matters when `dim` itself is broadcast.
+    # Compute norms after broadcasting, which matters if `dim` itself is broadcast.
     a, b = (t if t._array.shape == shape else F.expand(t, shape=shape) for t in (a, b))
     na = titled(floored_op.call(_norm(a, dim), low=eps), "Clone")
     nb = titled(floored_op.call(_norm(b, dim), low=eps), "Clone")
@@ -67,7 +67,7 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
 
 
 def _cosine(a: np.ndarray, b: np.ndarray, dim: int, eps: float) -> np.ndarray:
-    """The similarity of arrays alike, without a graph."""
+    """Return the cosine similarity of arrays of the same shape and dtype, without a graph."""
     sides = []
     for x in (a, b):
         norm = RAW.vector_norm(x, ord=2.0, dim=(dim,), keepdim=True)
@@ -141,7 +141,7 @@ def cosine_embedding_loss(
         raise OperationError(
             sizes + f"{list(input1._array.shape)} and {list(input2._array.shape)}."
         )
-    # PyTorch's own epsilon here: added to the squared norms.
+    # PyTorch adds this epsilon to the squared norms here
     eps = 1e-12
     dot = (input1 * input2).sum(dim=-1)
     squares = [added((x * x).sum(dim=-1), eps) for x in (input1, input2)]

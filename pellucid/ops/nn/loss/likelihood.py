@@ -68,7 +68,7 @@ def kl_div(
     if log_target:
         loss = target.exp() * (target - input)
     else:
-        weighted = target * input  # PyTorch computes it first
+        weighted = target * input  # PyTorch computes this product first
         loss = F.xlogy(target, target) - weighted
     if reduction == "batchmean":
         return loss.sum() / input._array.shape[0] if input.ndim else loss.sum()
@@ -125,8 +125,7 @@ def gaussian_nll_loss(
     return reduce_loss(loss, reduction)
 
 
-# PyTorch puts the limit under the variance outside of the graph: the gradient is that of the
-# limited value.
+# PyTorch limits the variance outside of the graph: the gradient is that of the limited value.
 floored_op = defop(
     "floored",
     "input",
@@ -172,14 +171,14 @@ def poisson_nll_loss(
         require_tensor(input, "poisson_nll_loss"),
         require_tensor(target, "poisson_nll_loss", "target", 2),
     )
-    # of a difference PyTorch computes the second part first
+    # PyTorch computes the subtrahend first
     weighted = t * (x if log_input else added(x, eps).log())
     loss = (x.exp() if log_input else x) - weighted
     if full:
         double = titled(2 * math.pi * t, "MulBackward1", of=(t,), other=2 * math.pi)
         half = double.log()
         stirling = t * t.log() - t + titled(0.5 * half, "MulBackward1", of=(half,), other=0.5)
-        kind = loss._array.dtype  # a term added in place keeps it
+        kind = loss._array.dtype  # PyTorch adds the term in place, which keeps the dtype
         loss = loss + stirling.masked_fill(t <= 1, 0)
         loss = loss if loss._array.dtype is kind else F.cast(loss, dtype=kind)
     return reduce_loss(loss, reduction)

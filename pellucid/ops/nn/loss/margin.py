@@ -54,7 +54,7 @@ def soft_margin_loss(
         require_tensor(input, "soft_margin_loss"),
         require_tensor(target, "soft_margin_loss", "target", 2),
     )
-    # PyTorch computes in the memory of -input: the target has to fit its shape and type.
+    # PyTorch computes in the memory of -input, so the target must fit its shape and dtype.
     own, away = x.dtype, -x
     shape = broadcast_shapes(x._array.shape, t._array.shape)
     if shape != tuple(x._array.shape):
@@ -138,7 +138,7 @@ def hinge_embedding_loss(
         require_tensor(input, "hinge_embedding_loss"),
         require_tensor(target, "hinge_embedding_loss", "target", 2),
     )
-    # The margin and 0 are numbers of the input's type.
+    # Convert the margin and 0 to the input's dtype.
     margin, zero = (fitting(number, x.dtype) for number in (margin, 0))
     away = wrap(tracing.constant(np.asarray(margin, x._array.dtype))) - x
     far = F.where(t != 1, titled(away.clamp(min=zero), "ClampMin"), zero)
@@ -164,14 +164,14 @@ def multilabel_soft_margin_loss(
     """
     reduction = flagged(size_average, reduce, reduction)
     x: Tensor = require_tensor(input, "log_sigmoid")
-    t: Any = target  # a number serves
+    t: Any = target  # may be a number
     has_log_sigmoid(x)
     loss = -(t * F.log_sigmoid(x) + (1 - t) * F.log_sigmoid(-x))
     if weight is not None:
         loss = loss * weight
     if not x.ndim:
         raise DimensionError("Dimension specified as -1 but tensor has no dimensions")
-    # counted from the front: a target of more dimensions does not move the classes
+    # count the dimension from the front: a target of more dimensions does not move the classes
     loss = loss.sum(dim=x.ndim - 1) / x._array.shape[-1]
     if reduction not in ("none", "mean", "sum"):
         raise ArgumentValueError(reduction + " is not valid")
@@ -211,7 +211,7 @@ def _check_multi(name: str, x: Tensor, t: Tensor, label_rows: bool) -> tuple[int
 
 
 def _classes_of(target: np.ndarray, rows: int, classes: int) -> tuple[np.ndarray, ...]:
-    """The class of each row as a column and as a vector, and a mask of the other classes."""
+    """Return the class of each row as a column and as a vector, and a mask of the other classes."""
     t = target.reshape(rows).astype(np.int64)
     if t.size and (t.min() < 0 or t.max() >= classes):
         raise OperationError("target out of range")
@@ -221,8 +221,8 @@ def _classes_of(target: np.ndarray, rows: int, classes: int) -> tuple[np.ndarray
 
 
 def _wanted_classes(target: np.ndarray, rows: int, classes: int) -> tuple[np.ndarray, np.ndarray]:
-    """The classes listed in each row (0 after the end of its list), and a mask of the pairs of a
-    listed and an unlisted class.
+    """Return the classes listed in each row (0 after the end of its list), and a mask of the pairs
+    of a listed and an unlisted class.
     """
     t = target.reshape(rows, classes)
     if t.size and (t.min() < -1 or t.max() >= classes):
@@ -282,7 +282,7 @@ def multi_margin_loss(
     x = input.reshape(rows, classes)
     column, t, others = tracing.effect(_classes_of, target._array, rows, classes)
     own = F.take_along(x, wrap(column), dim=1, unique=True)
-    slack = F.relu(margin - own + x)  # whose gradient at the margin is 0
+    slack = F.relu(margin - own + x)  # its gradient at the margin is 0
     if p == 2:
         slack = slack * slack
     if weight is not None:
@@ -303,7 +303,7 @@ def multi_margin_loss(
 
 
 def _marked(input: Tensor, target: Tensor, **_: Any) -> dict[str, Any]:
-    """The listed classes as numbers: what PyTorch keeps of them."""
+    """Return the listed classes as a mask of numbers, which PyTorch's node saves."""
     t = target._array
     listed = t.reshape(-1, t.shape[-1]) if t.ndim else t.reshape(1, 1)
     marked = np.zeros(listed.shape, input._array.dtype)

@@ -30,7 +30,7 @@ mse_op = defop(
     "input target",
     formula=Formula(lambda m, x, t: m.square(x - t), "fhi"),
     vjp={
-        # twice the difference might be infinite
+        # multiply g first: twice the difference might overflow
         "input": lambda g, input, target: g * 2.0 * (input - target),
         "target": lambda g, input, target: g * 2.0 * (target - input),
     },
@@ -51,7 +51,7 @@ def _huber(m: Any, x: Any, t: Any, *, delta: float, scale: float) -> Any:
 
 
 def _huber_slope(F: Any, input: Any, target: Any, delta: float, scale: float) -> Any:
-    """The derivative in the difference: the difference itself, cut off at delta."""
+    """Return the derivative with respect to the difference: the difference clamped to delta."""
     away = input - target
     if F.raw:
         return F.clamp(away, min=-delta, max=delta) * scale
@@ -96,12 +96,14 @@ huber_op = defop(
 
 
 def _matched(input: Tensor, target: Tensor, kernel: str = "") -> tuple[Tensor, Tensor]:
-    """The two in one shape where their types differ: neither then counts as a mere number."""
+    """Expand both to one shape if their dtypes differ, so that neither counts as a mere number in
+    type promotion.
+    """
     a, b = input._array, target._array
     kind = common_dtype([input, target])
     if kernel and not kind.is_floating_point:
         raise no_kernel(kernel, kind)
-    if kernel and "b" in (a.dtype.kind, b.dtype.kind):  # numbers of the other's type
+    if kernel and "b" in (a.dtype.kind, b.dtype.kind):  # convert bools to the common dtype
         input, target = (
             F.cast(t, dtype=kind.numpy) if t._array.dtype.kind == "b" else t
             for t in (input, target)
@@ -113,7 +115,7 @@ def _matched(input: Tensor, target: Tensor, kernel: str = "") -> tuple[Tensor, T
 
 
 def _single(input: Tensor, target: Tensor) -> bool:
-    """Whether one operation serves: floats of one type."""
+    """Return whether the fused operation handles the arguments: floats of one dtype."""
     kind = input._array.dtype
     return (kind in HALVES or kind.kind == "f") and target._array.dtype == kind
 
@@ -126,7 +128,7 @@ def _reduce_weighted(
     of: tuple[Tensor, ...] = (),
     **shown: Any,
 ) -> Tensor:
-    """Reduce a loss whose elements may have weights; its mean is then divided by the sum of the
+    """Reduce a loss whose elements may have weights. The weighted mean is divided by the sum of the
     weights.
     """
     if weight is None:
@@ -310,7 +312,7 @@ def huber_loss(
     inside = F.where(d >= delta, 0.0, d)
     loss = F.where(near, inside * inside * 0.5, (beyond - 0.5 * delta) * delta)
     if own.is_floating_point and loss.dtype is not own:
-        loss = F.cast(loss, dtype=own.numpy)  # as PyTorch, whatever the target's type
+        loss = F.cast(loss, dtype=own.numpy)  # as in PyTorch, whatever the dtype of the target
     return _reduce_weighted(
         loss, weight, reduction, "HuberLoss", (input, target), delta=float(delta)
     )

@@ -1,4 +1,4 @@
-"""What the norms share: the map, its gradient, and checks of their parameters."""
+"""Helpers of the norms: the affine map, its gradient, and checks of parameters."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ....shapes import is_channels_last
 from ..._rules import require_tensor
 
 F32 = np.dtype(np.float32)
-KERNELS = (F32, np.dtype(np.float64))  # the floats that native code of rows is for
+KERNELS = (F32, np.dtype(np.float64))  # dtypes of the native kernels
 
 
 def widen(x: Any) -> Any:
@@ -41,8 +41,7 @@ def again(kept: list[Any], aux: Any) -> dict[str, Any]:
     return {"input": input, "weight": weight, "aux": (aux[0], mean, rstd)}
 
 
-# Every norm here is (x - mean) * rstd over some axes, then an affine map: the rules below serve
-# them all.
+# Every norm here is (x - mean) * rstd over some axes, then an affine map, so all share these rules.
 def normalize_over(
     xp: Any, x: Any, axes: tuple[int, ...], eps: float, centered: bool
 ) -> tuple[Any, Any, Any]:
@@ -145,6 +144,7 @@ def as_suggested(made: Any, x: Any) -> Any:
         return ordered(made)
     if made.strides == x.strides and made.base is None:
         return made
-    kept = np.empty_like(x, dtype=made.dtype)  # not a view, which would be copied in order
+    # a copy with these strides, not a view, which would later be copied to C order
+    kept = np.empty_like(x, dtype=made.dtype)
     np.copyto(kept, made)
     return kept

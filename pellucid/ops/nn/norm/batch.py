@@ -45,7 +45,7 @@ from ._common import (
     widen,
 )
 
-LEAST = 1 << 12  # elements from which a kernel normalizes by given statistics
+LEAST = 1 << 12  # from this many elements on, a kernel is used
 
 
 def _batch_norm(xp: Any, x: Any, weight: Any, bias: Any, *, eps: float) -> Any:
@@ -96,7 +96,9 @@ def _batch_norm_vjp(
 
 
 def _onnx_batch_norm(c: Any) -> Any:
-    """With the batch's own statistics (training, or instance norm as a batch of one)."""
+    """Translate a batch norm with the statistics of the batch (training, or an instance norm
+    written as a batch of one).
+    """
     rank = len(c.shape())
     axes = [k for k in range(rank) if k != 1]
     d = c.emit("Sub", c[0], c.reduce("ReduceMean", c[0], axes, True))
@@ -173,7 +175,7 @@ def _by_statistics_vjp(
 def _keeps_given(
     input: Any, weight: Any, running_mean: Any, running_var: Any, mean: Any
 ) -> list[Any]:
-    # and no statistics of the batch
+    # there are no statistics of the batch
     return [
         input,
         running_mean,
@@ -212,8 +214,9 @@ def _at_once(
     bias: Tensor | None,
     eps: float,
 ) -> Tensor | None:
-    """Batch norm by given statistics as one operation, for plain tensors; None elsewhere. The bits
-    are those of the operations, but two-byte floats are computed in float32 and rounded once.
+    """Compute batch norm by given statistics as one operation, for plain tensors; None for others.
+    The bits are those of the composed operations, except that two-byte floats are computed in
+    float32 and rounded once.
     """
     others = [t for t in (mean, variance, weight, bias) if t is not None]
     kind = x._array.dtype
@@ -330,7 +333,8 @@ def batch_norm(
         check_mapped(input, running_mean, running_var)
     moves = (running_mean is not None or running_var is not None) and not input.is_meta and a.size
     share = 0.0 if momentum is None else momentum
-    # which may end the call when it saves (a checkpoint's): PyTorch has moved them by then
+    # Saving may end the call (for a checkpoint). PyTorch has updated the running statistics by
+    # then.
     if moves and type(running_mean) not in FAST_TYPES:  # samples of a `vmap`
         move_in_operations(input, (running_mean, running_var), share)
         moves = False
@@ -397,8 +401,8 @@ def _update_running(
     out: Tensor | None,
     eps: float,
 ) -> None:
-    """Move the running statistics towards the batch's; statistics already computed by the forward
-    rule are reused.
+    """Update the running statistics with those of the batch, reusing the ones that the forward rule
+    has saved.
     """
     node = None if out is None else out.grad_fn
     saved = None
@@ -434,8 +438,8 @@ def move_in_operations(input: Tensor, running: tuple[Any, ...], momentum: float)
 
 
 def _reciprocal_deviation(variance: Tensor, eps: float, shape: tuple[int, ...], kind: Any) -> Any:
-    """1 / sqrt(variance + eps), in double, as an array."""
-    # in operations, which a program repeats and meta tensors answer
+    """Return 1 / sqrt(variance + eps) as an array, computed in float64."""
+    # use operations, which a traced program repeats and meta tensors support
     if tracing.tracer() or variance.is_meta:
         wide = F.cast(variance.detach(), dtype=np.dtype(np.float64))
         return F.reshape(
@@ -451,9 +455,9 @@ def _reciprocal_deviation(variance: Tensor, eps: float, shape: tuple[int, ...], 
 def _move_by_saved(
     running: list[Any], mean: Any, rstd: Any, shape: tuple[int, ...], momentum: float, eps: float
 ) -> None:
-    """Move running statistics towards the batch's, which the forward rule knows."""
+    """Update running statistics with the batch statistics that the forward rule saved."""
     count = math.prod(shape) // max(shape[1], 1)
-    # in any order with native code that is there anyhow: the forward rule has run
+    # Use native code for arrays of any size, as it is loaded: the forward rule has run.
     mean_of, var_of = running
     if mean_of is not None is not var_of and kernels.rows.running.moved(
         (*running, mean, rstd), momentum, eps, count / max(count - 1, 1)
@@ -469,7 +473,7 @@ def _move_by_saved(
 
 
 def _move_by_batch(running: list[Any], a: Any, momentum: float, eps: float) -> None:
-    """Move running statistics towards those of the batch `a`."""
+    """Update running statistics with those of the batch `a`."""
     axes = (0, *range(2, a.ndim))
     wide = widen(a)
     if type(wide) is np.ndarray and wide.dtype in KERNELS and config.kernels:

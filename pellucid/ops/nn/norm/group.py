@@ -83,7 +83,8 @@ def _group_norm_vjp(
         xhat, rstd = recompute(F, rows, (2,), count, eps, True)
     axes = (0, *range(2, len(whole)))
     gw: Any = F.sum(g * F.reshape(xhat, shape=whole), dim=axes, keepdim=False) if needs[1] else None
-    if needs[1] and not F.raw:  # PyTorch's depends on the results' statistics, and so on the weight
+    # PyTorch's gradient is computed from the statistics of the result, and so depends on the weight
+    if needs[1] and not F.raw:
         gw = connected(gw, [(weight._node or weight, True)])
     gb = F.sum(g, dim=axes, keepdim=False) if needs[2] else None
     scaled = F.reshape(
@@ -203,7 +204,7 @@ def group_norm(
         if t is not None and tuple(
             require_tensor(t, "group_norm", name, 3 + (name == "bias"))._array.shape
         ) != (shape[1],):
-            # PyTorch shows the weight's shape for both
+            # PyTorch's message shows the shape of the weight for both
             shown = [0] if weight is None else list(weight._array.shape)
             raise ShapeError(
                 f"Expected {name} to be a vector of size equal to the number of channels in input, but got {name} of shape "
@@ -224,7 +225,7 @@ def group_norm(
         and type(x) is np.ndarray
         and (x.dtype.kind == "f" or x.dtype in HALVES)
     ):
-        # nobody watches the steps
+        # no observer wants to see the single steps
         return in_format(
             group_norm_op.call(input, weight, bias, groups=num_groups, eps=float(eps)), input
         )

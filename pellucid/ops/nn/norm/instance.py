@@ -1,4 +1,4 @@
-"""Instance norm: a batch norm of each sample by itself."""
+"""Instance norm: a batch norm of each sample on its own."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from .batch import batch_norm, batch_norm_op, check_mapped, check_pair, nothing_
 
 
 def _move_by_instances(running: list[Any], a: Any, momentum: float) -> None:
-    """Move running statistics towards the mean over the batch of each instance's."""
+    """Update running statistics with the mean, over the batch, of the statistics of each instance."""
     wide = widen(a)
     axes = tuple(range(2, a.ndim))
     count = math.prod(a.shape[2:])
@@ -42,7 +42,7 @@ _few = Few()
 
 
 def _normalizer(a: np.ndarray, eps: float) -> Any:
-    """What normalizes such images by themselves."""
+    """Return a function that normalizes images of this shape and dtype. False if there is none."""
     shape, rows = a.shape, (1, a.shape[0] * a.shape[1], *a.shape[2:])
     if not a.flags.c_contiguous or a.dtype not in REAL or not a.size:
         return False
@@ -120,7 +120,8 @@ def instance_norm(
                     f"{name} should contain {wanted} elements not {own}", op="instance_norm"
                 )
     check_floating("batch_norm", input)
-    mixed_types("instance_norm", input, weight, bias)  # the statistics may have any one type
+    # the statistics may have another dtype, but both the same one
+    mixed_types("instance_norm", input, weight, bias)
     if running_mean is not None and use_input_stats and running_mean.dtype is input.dtype:
         mixed_types("instance_norm", input, input, running_var)
     if not use_input_stats:
@@ -139,12 +140,12 @@ def instance_norm(
         )
     n, c = shape[0], shape[1]
     kept: list[Any] = [None, None]
-    if thread.stack.save:  # as they are before they move
+    if thread.stack.save:  # hooks save the statistics before the update
         kept = [None if t is None else t.repeat(n) for t in (running_mean, running_var)]
     if input._array.size:
         check_mapped(input, running_mean, running_var)
     if running_mean is not None and type(running_mean) not in FAST_TYPES:
-        rows = input.transpose(0, 1).reshape(c, n, -1)  # variances are those of each instance
+        rows = input.transpose(0, 1).reshape(c, n, -1)  # variances of each instance
         with no_grad():
             for t, found in ((running_mean, rows.mean((1, 2))), (running_var, rows.var(2).mean(1))):
                 assert t is not None
@@ -161,7 +162,8 @@ def instance_norm(
             bump(t, "instance_norm")
     rows = input.reshape(1, n * c, *shape[2:])
     if weight is not None and weight._array.dtype != input._array.dtype:
-        rows = F.cast(rows, dtype=weight._array.dtype)  # rounded once, after the weights
+        # compute in the dtype of the weight, and round once
+        rows = F.cast(rows, dtype=weight._array.dtype)
     if input.dtype.itemsize != 2 and all(
         t is None or t.dtype is input.dtype for t in (weight, bias)
     ):

@@ -1,5 +1,5 @@
-"""Layer norm and RMS norm. Ordinary backward uses fused rules on arrays; under `create_graph` the
-same gradient is written in operations.
+"""Layer norm and RMS norm. Ordinary backward uses fused rules on arrays; with `create_graph` the
+same gradient is composed of operations.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def _layer_norm(
     if xp is numpy_cpu and x.dtype in HALVES:
         return in_float32(_layer_norm, xp, x, weight, bias, shape=shape, eps=eps, centered=centered)
     if type(x) is np.ndarray:
-        x = np.ascontiguousarray(x)  # the result is contiguous whatever the input is
+        x = np.ascontiguousarray(x)  # the result is always contiguous
     if xp is numpy_cpu and x.dtype in KERNELS and config.kernels:
         if centered:
             made = kernels.rows.norm.layer_norm(x, shape, weight, bias, eps)
@@ -136,7 +136,9 @@ def _again(kept: list[Any], aux: Any, centered: bool) -> dict[str, Any]:
 def _by_squares(
     input: Any, weight: Any, bias: Any, *, shape: tuple[int, ...], eps: float, centered: bool
 ) -> Any:
-    """What is not centered, by PyTorch's operations; None for what is."""
+    """Compute a norm that is not centered by PyTorch's operations. None for centered ones and other
+    dtypes.
+    """
     if centered or input._array.dtype.char not in "fd":
         return None
     square: Any = F.mean(F.pow(input, 2.0), dim=tuple(range(-len(shape), 0)), keepdim=True)
@@ -299,7 +301,7 @@ def rms_norm(
         ) ** -0.5
         out = input * scale
         return out if weight is None else out * weight
-    if hooked() and input._array.dtype.char in "fd":  # they see PyTorch's operations
+    if hooked() and input._array.dtype.char in "fd":  # hooks see PyTorch's operations
         return _by_squares(input, weight, None, shape=shape, eps=float(eps), centered=False)
     if (
         weight is not None
@@ -308,7 +310,7 @@ def rms_norm(
         and not input._rg
         and input._array.dtype == weight._array.dtype
         and input._array.dtype.char in "fd"
-    ):  # the gradient needs the normalized values alone, which nobody writes to
+    ):  # The gradient needs only the normalized values, which nobody can modify.
         alone = layer_norm_op.call(input, None, None, shape=shape, eps=float(eps), centered=False)
         return F.mul(alone, weight)
     return layer_norm_op.call(input, weight, None, shape=shape, eps=float(eps), centered=False)

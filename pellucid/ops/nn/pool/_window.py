@@ -1,4 +1,4 @@
-"""What poolings share: their windows, their batches, and the types that they take."""
+"""Helpers of the pooling operations: their windows, their batches, and the dtypes that they accept."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ def stride_of(stride: Any, kernel: tuple[int, ...], n: int) -> tuple[int, ...]:
     return per_dimension(stride, n)
 
 
-# What PyTorch calls the pools in their refusals, and the types beside floats that each has kernels
-# for.
+# The names that PyTorch's errors use for each pool, and the dtypes besides floats for which it has
+# kernels.
 _NOTHING: tuple[dtypes.dtype, ...] = ()
 INTEGERS = (dtypes.uint8, dtypes.int8, dtypes.int16, dtypes.int32, dtypes.int64)
 
@@ -138,7 +138,7 @@ def unbatched(x: Tensor, lead: int, of: Tensor | None = None) -> Tensor:
         return made
     if x._array.ndim > 3:
         return titled(made, shown.alone(node), of=(of,))
-    # of one dimension the views are those of PyTorch, and between them is the pool of planes
+    # In one dimension the views are PyTorch's, and the pool of planes is between them.
     node.__class__ = named_type(shown.alone(node))
     return titled(made, "SqueezeBackward1")
 
@@ -174,8 +174,8 @@ def _rounded(run: Any, kind: Any) -> Any:
 
 
 def _within(steps: Any, sizes: Any, pads: Any, windows: Any = None) -> Any:
-    """Steps no longer than the padded image, or than the window, which with `ceil_mode` may be
-    longer than the image.
+    """Limit steps to the size of the padded image, or to that of the window, which may be longer
+    than the image with `ceil_mode`.
     """
     bounded = shapes.within(steps, sizes, [(p, p) for p in pads])
     return (
@@ -191,7 +191,7 @@ def plain_window(kernel_size: Any, stride: Any, padding: Any) -> bool:
 
 
 class _Window(NamedTuple):
-    """What a pooling works with, for each dimension."""
+    """The parameters of a pooling, each with one number for each dimension."""
 
     kernel: tuple[int, ...]
     stride: tuple[int, ...]

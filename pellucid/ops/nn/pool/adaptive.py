@@ -29,7 +29,7 @@ from ._window import Shown, batch_images, batched, check_dtype, unbatched
 
 
 def _adaptive_steps(c: Any) -> tuple[list[int], tuple[int, ...], bool]:
-    """Output sizes, input sizes, and whether all windows of adaptive pooling have one size."""
+    """Return output sizes, input sizes, and whether all windows have the same size."""
     wanted = [int(n) for n in c.fixed(c.out_shape[2:])]
     sizes = c.fixed(c.shape()[2:])
     return wanted, sizes, all(n % m == 0 for n, m in zip(sizes, wanted, strict=True))
@@ -60,7 +60,7 @@ def _onnx_adaptive(c: Any, word: str) -> Any:
 
 
 def _check_empty(kind: str, g: Any) -> None:
-    """Refuse the gradient of an adaptive pool of no windows."""
+    """Refuse the gradient of an adaptive pool without windows."""
     shape = tuple(g.shape)
     if 0 not in shape[2:]:
         return
@@ -104,7 +104,7 @@ adaptive_max_op = defop(
 )
 
 
-_MANY = 1 << 12  # elements from which the mean of everything is a reduction
+_MANY = 1 << 12  # from this many elements on, the mean of everything is a reduction
 
 
 def _adaptive_means(xp: Any, x: Any, *, output_size: Any) -> Any:
@@ -160,7 +160,7 @@ def _adaptive(
     first = (output_size[0] if len(output_size) else 0) if listed else output_size
     if type(first) is not int and not (listed and isinstance(first, (np.integer, NoneType))):
         output_size = _sizes_asked_for(name, n, x, output_size)
-    # of whole numbers it is remembered
+    # results for plain whole numbers are cached
     plain = (
         type(output_size) is int
         or type(output_size) is tuple
@@ -199,14 +199,14 @@ def check_fits(name: str, shape: Sequence[int], itemsize: int) -> None:
 
 
 def _means_refused(n: int, x: Tensor, output_size: Any) -> bool:
-    """Whether that there is no mean of such numbers is said before anything else."""
+    """Return whether the refusal of integer means comes before all other checks."""
     if x.dtype.is_floating_point or x.dtype.is_complex:
         return False
     return 1 < x.ndim < 4 if n == 1 else not shapes.dims.listed(output_size) or x.ndim > n
 
 
 def _is_whole(value: Any) -> bool:
-    """Whether PyTorch takes a value for a whole number."""
+    """Return whether PyTorch accepts a value as a whole number."""
     if isinstance(value, Tensor):
         own = value.dtype
         return not (value.ndim or own is dtypes.bool_ or value.requires_grad) and own.is_integral
@@ -214,7 +214,7 @@ def _is_whole(value: Any) -> bool:
 
 
 def _sizes_asked_for(name: str, n: int, x: Tensor, output_size: Any) -> Any:
-    """What PyTorch's Python makes of sizes before it hands them on, and the refusal of others."""
+    """Return the sizes as PyTorch's Python code passes them on, and refuse what it refuses."""
     if n > 1 and not isinstance(output_size, int):
         if len(x.shape) <= len(output_size):
             raise ValueError(f"Input dimension should be at least {len(output_size) + 1}")
@@ -252,7 +252,7 @@ def _adaptive_avg(n: int, input: Tensor, output_size: Any) -> Tensor:
             or _means_refused(n, input, output_size)
         )
     ):
-        # of nothing: NaN, where other sizes are refused; of whole numbers the refusal of `mean`
+        # the mean of nothing is NaN, although other sizes are refused; `mean` refuses whole numbers
         return input.mean(dim=tuple(range(-n, 0)), keepdim=True)
     x, lead, size = _adaptive(f"adaptive_avg_pool{n}d", n, input, output_size)
     with given(unbatched=lead == 1):

@@ -46,7 +46,7 @@ def _onnx_avg_pool(c: Any) -> Any:
     )
 
 
-_WINDOWS = {"kernel": (3, 2), "stride": (2, 1), "padding": (1, 0)}  # of samples
+_WINDOWS = {"kernel": (3, 2), "stride": (2, 1), "padding": (1, 0)}  # for the samples
 
 
 def _as_operator(
@@ -60,7 +60,7 @@ def _as_operator(
     include_pad: bool,
     divisor: Any,
 ) -> Any:
-    """The operator of aten; of one dimension it is the one of two, as in PyTorch."""
+    """Call the operator of aten. As in PyTorch, one dimension is computed as two."""
     sizes = [list(v) for v in (kernel, stride, padding)]
     rest = (ceil_mode, include_pad, *([] if divisor is None else [divisor]))
     if len(kernel) > 1:

@@ -48,7 +48,7 @@ def _onnx_max_pool(c: Any) -> Any:
     low, high = c.pads
     dilation = c.p["dilation"]
     if c.p["ceil_mode"] and ceil_changes(c, low, high, dilation):
-        # More padding at the end until the last window fits: padding is never the maximum.
+        # Pad the end until the last window fits: padding is never the maximum.
         sizes, made = c.fixed(c.shape()[2:]), c.fixed(c.out_shape[2:])
         for k, (kernel, stride) in enumerate(zip(c.p["kernel"], c.p["stride"], strict=True)):
             high[k] = max(
@@ -131,7 +131,7 @@ def _pool_gather(xp: Any, x: Any, *, index: Any) -> Any:
     ).reshape(index.shape)
 
 
-# Values at flat spatial positions: the transpose of max_pool_grad.
+# Read values at flat spatial positions. It is the transpose of max_pool_grad.
 pool_gather = defop(
     "pool_gather",
     "input",
@@ -207,7 +207,7 @@ def _max(
 
 
 def _maxima(x: Any, kernel: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool) -> Any:
-    """Where the maxima of `max_pool` are."""
+    """Return the positions of the maxima of `max_pool`."""
     return max_pool_op.numpy_forward(
         x, kernel=kernel, stride=stride, padding=padding, dilation=dilation, ceil_mode=ceil_mode
     )[1]  # fmt: skip

@@ -1,5 +1,5 @@
-"""What activations share: a record whose forward and ordinary backward are one generated kernel each;
-the formulas serve every other case.
+"""The record of activations: forward and ordinary backward are one generated kernel each, and
+formulas handle all other cases.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""relu and other activations, piecewise linear: relu6, hardtanh, leaky_relu, prelu, rrelu, threshold."""
+"""Piecewise linear activations: relu, relu6, hardtanh, leaky_relu, prelu, rrelu, threshold."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ def _check_relu(x: Any) -> None:
 
 relu_op = activation(
     "relu",
-    lambda m, x: m.maximum(0, x),  # of equals the second: -0.0 stays
-    lambda F, g, out: F.where(out <= 0, 0.0, g),  # at NaN the gradient passes
+    lambda m, x: m.maximum(0, x),  # returns the second of equals, so that -0.0 stays
+    lambda F, g, out: F.where(out <= 0, 0.0, g),  # the gradient passes at NaN
     kinds="fhi",
     saves="out",
     check=_check_relu,
@@ -142,7 +142,7 @@ def hardtanh_(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Ten
     tensor([-1.0000,  0.5000,  1.0000])
     """
     if isinstance(min_val, (int, float)) and isinstance(max_val, (int, float)):
-        min_val = min(min_val, max_val)  # the upper one wins
+        min_val = min(min_val, max_val)  # the upper bound wins
     return hardtanh(input, min_val, max_val, True)
 
 
@@ -211,7 +211,8 @@ public(out=True)(threshold)
 
 
 def _threshold_in_place(x: Tensor, level: float, value: float) -> Tensor:
-    # of an expanded tensor each element once: a second time changes nothing, and PyTorch takes it
+    # Write each element of an expanded tensor once: a second write changes nothing, and PyTorch
+    # allows it.
     part = x
     for dim, stride in enumerate(() if x.is_meta else x.stride()):
         if not stride and x._array.shape[dim] > 1:
@@ -228,7 +229,7 @@ def _threshold(x: Tensor, level: float, value: float) -> Tensor:
         )
     if x.dtype.is_integral:
         level, value = fitting(level, x.dtype), fitting(value, x.dtype)
-    # numbers of two bytes are compared with the level itself, not with the one of them next to it
+    # compare two-byte numbers with the exact level, not with the level rounded to their dtype
     compared = (
         F.cast(x.detach(), dtype=np.dtype(np.float32))
         if x.dtype.itemsize == 2 and x.dtype.is_floating_point
@@ -260,7 +261,7 @@ prelu_op = defop(
     formula=Formula(lambda m, x, w: m.where(x > 0, x, w * x)),
     vjp={
         "input": lambda F, g, input, weight: F.where(input > 0, g, g * weight),
-        # not by way of a product with 0, which an infinity would make NaN
+        # not a product with 0, which is NaN for infinities
         "weight": lambda F, g, input: F.where(input > 0, 0.0, g * input),
     },
     elementwise=True,
@@ -322,7 +323,7 @@ def _rrelu(x: Tensor, lower: float, upper: float, training: bool, generator: Any
         raise OperationError("vmap: we do not yet support aten::rrelu. Please file an issue")
     if not training:
         return leaky_relu(x, (lower + upper) / 2)
-    if x.is_meta:  # no values to draw slopes for
+    if x.is_meta:  # there are no values for which to draw slopes
         return titled(x.clone(), "RreluWithNoise", x)
     noise = rrelu_noise(generator or random.default_generator, x._array, lower, upper)
     made = in_one_node("RreluWithNoise", "x", "noise x", _sloped, x=x, noise=wrap(noise))

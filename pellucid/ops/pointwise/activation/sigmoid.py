@@ -1,4 +1,4 @@
-"""What is like a sigmoid, or made of one: logsigmoid, hardsigmoid, hardswish, softsign, glu."""
+"""Sigmoid-like activations: logsigmoid, hardsigmoid, hardswish, softsign, glu."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
     first, second = x.narrow(dim, 0, size // 2), x.narrow(dim, size // 2, size // 2)
     if x._array.dtype not in HALVES:
         made = first * second.sigmoid()
-    else:  # rounded once
+    else:  # compute in float32 and round once
         wide = [F.cast(part, dtype=np.dtype(np.float32)) for part in (first, second)]
         made = F.cast(wide[0] * wide[1].sigmoid(), dtype=x._array.dtype)
     return titled(made, "Glu", of=(x,), dim=dim)

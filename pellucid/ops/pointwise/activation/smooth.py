@@ -23,7 +23,7 @@ _SQRT_HALF, _RSQRT_2PI, _TANH_SCALE = (
 
 
 def _gelu_slope(m: Any, x: Any) -> Any:
-    near = m.minimum(m.maximum(x, -40), 40)  # infinity times zero is not a number
+    near = m.minimum(m.maximum(x, -40), 40)  # avoids infinity times zero, which is NaN
     return 0.5 * (1 + m.erf(x * _SQRT_HALF)) + near * (m.exp(near * near * -0.5) * _RSQRT_2PI)
 
 
@@ -129,7 +129,7 @@ def silu(input: Tensor, inplace: bool = False) -> Tensor:
 
 
 def _softplus(m: Any, x: Any) -> Any:
-    """log(1 + e^x) without overflow."""
+    """Return log(1 + e^x) without overflow."""
     return m.maximum(x, 0) + m.log1p(m.exp(-m.abs(x)))
 
 
@@ -186,7 +186,7 @@ def _onnx_softplus(c: Any) -> Any:
 
 
 def _most(threshold: float) -> float:
-    """Nothing is larger than NaN."""
+    """Return the threshold; infinity for NaN, as nothing is larger than NaN."""
     return threshold if threshold == threshold else math.inf
 
 

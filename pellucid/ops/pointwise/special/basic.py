@@ -84,7 +84,7 @@ erfcx = unary(
 
 
 def _by_erf(input: Any) -> Any:
-    """The normal distribution function by PyTorch's operations."""
+    """Compute the normal distribution function by PyTorch's operations."""
     inner = titled(input * math.sqrt(0.5), "MulBackward1", of=(input,), other=math.sqrt(0.5))
     grown = F.erf(inner)
     more = titled(grown + 1, "AddBackward1", of=(grown,))
@@ -192,7 +192,7 @@ def polygamma(n: int, input: Tensor) -> Tensor:
 
 
 def _polygamma_method(self: Tensor, n: int) -> Tensor:
-    """The n-th derivative of `digamma`."""
+    """Return the n-th derivative of `digamma`."""
     return polygamma(n, self)
 
 
@@ -235,7 +235,7 @@ def mvlgamma(input: Tensor, p: int) -> Tensor:
             of=(input,),
             p=p,
         )
-    if p > 1000:  # PyTorch makes room for all terms first
+    if p > 1000:  # PyTorch allocates all terms at once, which may fail
         np.empty((*input._array.shape, p), kind)
     total: Any = p * (p - 1) / 4 * math.log(math.pi)
     for j in range(p):
@@ -262,7 +262,7 @@ def _gamma_density(F: Any, g: Any, input: Any, other: Any) -> Any:
 
 
 def _not_whole(kernel: str) -> Any:
-    """A record's `check`: there is nothing for integers that no float stands beside."""
+    """Return a record's `check` that refuses arguments all of which are integers or bools."""
 
     def check(*arrays: Any) -> None:
         kinds = [np.dtype(a.dtype) if hasattr(a, "dtype") else np.dtype(type(a)) for a in arrays]
@@ -306,7 +306,7 @@ FUNCTIONS["special"]["gammaincc"] = FUNCTIONS["torch"]["igammac"]
 
 
 def _float_or_double(*arrays: Any) -> None:
-    """Refuse complex numbers, and floats of two bytes that nothing wider stands beside."""
+    """Refuse complex numbers, and two-byte floats unless another argument is float32 or float64."""
     kinds = {a.dtype.char if hasattr(a, "dtype") else type(a) for a in arrays}
     whole = {int, float, bool, *"?bhilqBHILQ"}
     if kinds & {"F", "D", complex} or not kinds & {"f", "d"} and not kinds <= whole:
@@ -362,7 +362,9 @@ def _onnx_xlogy(c: Any, y: str) -> Any:
 
 
 def _xlogy_face(node: Any) -> Any:
-    """Three overloads: tensors, a number before a tensor, a number after it."""
+    """Return PyTorch's name for the three overloads: tensors, a number before a tensor, a number
+    after it.
+    """
     first, second = [need is not None for need in node.plan.needs]
     return f"XlogyBackward{0 if first and second else 2 if first else 1}", tuple(
         [k for k, is_tensor in enumerate((first, second)) if is_tensor]

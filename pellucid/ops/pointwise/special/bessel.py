@@ -33,7 +33,7 @@ def _eps(x: Any) -> float:
 
 
 def _by_argument(F: Any, value: Any, input: Any, limit: float) -> Any:
-    """`value / input`, and its limit at 0."""
+    """Return `value / input`, with the given limit at 0."""
     return F.where(input == 0, limit, value / F.where(input == 0, 1.0, input))
 
 

@@ -1,8 +1,8 @@
 """Classical orthogonal polynomials of `torch.special` (NIST Digital Library of Mathematical
 Functions, chapter 18).
 
-The degree is a tensor or number that broadcasts with the argument; its digits after the point are
-dropped, and polynomials of negative degree are 0.
+The degree is a tensor or number that broadcasts with the argument. Its fractional part is dropped,
+and polynomials of negative degree are 0.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ def _scipy(name: str) -> Any:
     return getattr(importlib.import_module("scipy.special"), name)
 
 
-# From this degree on a closed form or an expansion is used. A recurrence would take one step for
-# each degree.
+# From this degree on use a closed form or an expansion, as a recurrence takes one step for each
+# degree.
 _LONGEST = 2.0**22
 
 
 def _reflected(n: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(angle, sign of the polynomial of even or odd degree, is |x| above 1?) of an argument,
-    reflected to the positive side.
+    """Reflect an argument to the positive side. Returns its angle, the sign of the polynomial, and
+    whether |x| is above 1.
     """
     beyond = np.abs(x) > 1
     angle = np.where(
@@ -61,7 +61,7 @@ def _second_far(n: np.ndarray, x: np.ndarray) -> np.ndarray:
 
 
 def _legendre_far(n: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """Hilb's formula (DLMF 18.15.12), of relative error 1 / n."""
+    """Compute Hilb's formula (DLMF 18.15.12), with a relative error of 1 / n."""
     angle, sign, beyond = _reflected(n, x)
     below = np.where(beyond, np.sinh(angle), np.sin(angle))
     bessel = np.where(beyond, _scipy("i0")((n + 0.5) * angle), _scipy("j0")((n + 0.5) * angle))
@@ -69,7 +69,7 @@ def _legendre_far(n: np.ndarray, x: np.ndarray) -> np.ndarray:
 
 
 def _laguerre_far(n: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """The expansion in Bessel functions (DLMF 18.15.19), of relative error 1 / n."""
+    """Compute the expansion in Bessel functions (DLMF 18.15.19), with a relative error of 1 / n."""
     whole = 4 * n + 2
     part = np.minimum(np.abs(x) / whole, 0.5)
     rest = np.where(x < 0, 1 + part, 1 - part)
@@ -84,7 +84,7 @@ def _laguerre_far(n: np.ndarray, x: np.ndarray) -> np.ndarray:
 
 
 def _up_to(near: Rule, far: Rule) -> Rule:
-    """`near` of low degrees and `far` of high ones."""
+    """Return a rule that uses `near` for low degrees and `far` for high ones."""
 
     def value(n: np.ndarray, x: np.ndarray) -> np.ndarray:
         high = n >= _LONGEST
@@ -142,7 +142,7 @@ def _polynomial(name: str, doc: str, value: Rule) -> None:
         kind = x.dtype
         degree = np.asarray(n).astype(np.int64)
         result = value(np.maximum(degree, 0), np.asarray(x, np.float64))
-        constant = np.where(degree == 0, 1.0, result)  # also of nan
+        constant = np.where(degree == 0, 1.0, result)  # also for NaN
         return np.where(degree < 0, 0.0, constant).astype(kind)
 
     op = defop(
