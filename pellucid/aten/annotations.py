@@ -27,7 +27,7 @@ _LISTS = (list, collections.abc.Sequence)
 
 
 def _type_text(kind: Any) -> str | None:
-    """A type of an annotation as schemas write it; None for one that they do not have."""
+    """Return an annotated type as schemas write it; None if schemas have no such type."""
     if isinstance(kind, str):
         return None
     if kind in _TYPES:
@@ -115,7 +115,7 @@ def infer_schema(
 
 
 def _default(name: str, parameter: inspect.Parameter, refuse: Callable[[str], NoReturn]) -> str:
-    """The default of an argument as a schema writes it."""
+    """Return the default of an argument as a schema writes it."""
     value = parameter.default
     if value is parameter.empty:
         return ""
@@ -132,7 +132,7 @@ def _default(name: str, parameter: inspect.Parameter, refuse: Callable[[str], No
 
 
 def _result_text(kind: Any, refuse: Callable[[str], NoReturn]) -> str:
-    """The result of a function as a schema writes it."""
+    """Return the result type of a function as a schema writes it."""
     if kind is None or kind is type(None):
         return "()"
     several = typing.get_origin(kind) is tuple

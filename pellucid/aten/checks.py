@@ -1,4 +1,4 @@
-"""Checks of an operator on arguments: what `torch.library.opcheck` runs."""
+"""The checks that `torch.library.opcheck` runs on an operator with given arguments."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def _check_backward(op: Any, args: Any, kwargs: Any) -> None:
 
 
 def run(op: Any, args: Any, kwargs: Any, names: Any, raise_exception: bool) -> dict[str, Any]:
-    """The outcome of each of the named checks: "SUCCESS" or the error."""
+    """Run the named checks. Returns for each of them "SUCCESS" or the error."""
     results: dict[str, Any] = {}
     for name in (names,) if isinstance(names, str) else tuple(names):
         if name not in _CHECKS:

@@ -1,4 +1,4 @@
-"""Operators that PyTorch composes of others, where the public function has other arguments."""
+"""Operators that PyTorch composes from others, if the public function has other arguments."""
 
 from __future__ import annotations
 

@@ -1,10 +1,9 @@
-"""Functions decomposed into operators as PyTorch decomposes them, and the operators that
-correspond to records.
+"""Decompositions of functions into operators, as in PyTorch, and the operators that correspond to
+records.
 
-`called` is asked about a function that a program called: the first of a function here of its name,
-the operator of its name, and nothing (the library then runs it, and its records follow). A function
-here has the public name; `record_` and a record's name is the operator that stands for a record,
-where that has another name or other arguments.
+`called` handles a function that a program called. It tries a decomposition of that name in this
+file, then the operator of that name. If there is neither, the library runs the function, and its
+records are turned into operators one by one. Functions here have the public name.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ A: Any = ops.aten
 _PREFIXES = {"linalg": "linalg_", "fft": "fft_", "special": "special_"}
 _whole = builtins.slice(None)
 
-# What operators are called that Python spells with signs.
+# operator names of Python's operator methods
 _SIGNS = {
     "__add__": "add",
     "__radd__": "add",
@@ -85,18 +84,18 @@ _SHOWN = {
     "__floordiv__": "//",
     "__mod__": "%",
 }
-# Python's names of arguments whose schema says otherwise.
+# argument names that differ between Python and the schemas
 _RENAMED = {"input": "self", "axis": "dim", "keepdims": "keepdim"}
-# Operators that make no tensor, and are operators nevertheless.
+# operators whose result is not a tensor
 _WITHOUT_RESULT = {"equal"}
 
 
-# A call of a function as one operator, for traces above decomposition; `whole` puts it here.
+# A call of a function as one operator, for traces above decomposition; set by `whole`.
 as_one: Callable[..., Any] = NotImplemented
 
 
 def called(name: str, namespace: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """The results of a function by operators; NotImplemented where it is none."""
+    """Run a function as operators and return its results; NotImplemented if that is not possible."""
     if name in ("__get__", "__set__"):
         return NotImplemented
     if kwargs.get("out", 0) is None:
@@ -121,7 +120,7 @@ def called(name: str, namespace: str, args: tuple[Any, ...], kwargs: dict[str, A
 def by_operator(
     name: str, namespace: str, args: tuple[Any, ...], kwargs: dict[str, Any], whole: bool = False
 ) -> Any:
-    """The results of a function by the operator of its name; NotImplemented where there is none.
+    """Run a function as the operator of its name; NotImplemented if there is none.
 
     Args:
         whole: operators that PyTorch takes apart count too.
@@ -157,17 +156,19 @@ def _namespaces() -> dict[Any, str]:
 
 
 def namespace_of(function: Any) -> str:
-    """The namespace of a public function whose operators' names begin with it; "" for others."""
+    """Return the namespace of a public function if the names of its operators begin with it; "" for
+    others.
+    """
     return _namespaces().get(function, "") if isinstance(function, FunctionType) else ""
 
 
 def in_graph(args: Sequence[Any]) -> bool:
-    """Whether a write would have to be recorded."""
+    """Return whether a write to these arguments would have to be recorded."""
     return local.grad and any(isinstance(x, Tensor) and x._rg for x in args)
 
 
 def _public(name: str, made: Any) -> Any:
-    """Results as the public function returns them."""
+    """Return results in the form in which the public function returns them."""
     if isinstance(made, list):
         return tuple(made)
     if type(made) is tuple and name in return_types.TYPES:
@@ -178,8 +179,8 @@ def _public(name: str, made: Any) -> Any:
 def _fitting(
     name: str, args: tuple[Any, ...], kwargs: dict[str, Any], whole: bool = False
 ) -> tuple[OpOverload, tuple[Any, ...], dict[str, Any]] | None:
-    """The operator that a call of a function is, with its arguments; None for what is none, and
-    for composite ones unless `whole`.
+    """Return the operator that a call of a function amounts to, with its arguments. None if there
+    is none, and for composite operators unless `whole`.
     """
     known = schemas().get(name)
     if known is None:
@@ -219,7 +220,9 @@ def _fitting(
 
 
 def _options(overload: OpOverload, kwargs: dict[str, Any]) -> dict[str, Any]:
-    """Keywords as PyTorch's bindings hand them on: what factories say of memory."""
+    """Return the keywords as PyTorch's bindings pass them on, with the options of factories filled
+    in.
+    """
     names = {a.name for a in overload._schema.arguments}
     named = {k: v for k, v in kwargs.items() if k not in ("requires_grad", "names") or k in names}
     if "dim" not in names and "axis" in kwargs:
@@ -239,7 +242,7 @@ def _options(overload: OpOverload, kwargs: dict[str, Any]) -> dict[str, Any]:
 
 
 def _spellings(args: tuple[Any, ...]) -> list[tuple[Any, ...]]:
-    """Arguments as given, and with sizes that were given one by one as a list."""
+    """Return the arguments as given, and with sizes that were given one by one as a list."""
     found = [args]
     for k in (0, 1):
         rest = args[k:]
@@ -250,13 +253,12 @@ def _spellings(args: tuple[Any, ...]) -> list[tuple[Any, ...]]:
 
 ROUTES: dict[
     str, Callable[..., Any]
-    # public name -> what a function is in operators; it returns NotImplemented for what is to be
-    # run
+    # public name -> decomposition, which returns NotImplemented for calls that it does not handle
 ] = {}
 
 
 def route(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Decorator: a function that stands for the public function of its name."""
+    """Decorator: the function is the decomposition of the public function of its name."""
     ROUTES[function.__name__] = function
     return function
 
@@ -295,7 +297,7 @@ def __rtruediv__(self: Any, other: Any) -> Any:
     return A.mul.Tensor(A.reciprocal(self), other)
 
 
-ROUTES["__rdiv__"] = __rtruediv__  # its other name
+ROUTES["__rdiv__"] = __rtruediv__  # another name of it
 
 
 @route
@@ -324,7 +326,7 @@ def square(input: Any) -> Any:
 
 # ---- copies and views --------------------------------------------------------------------------
 def conversion(args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
-    """The arguments of `Tensor.to` by name: a tensor stands for its dtype and device."""
+    """Return the arguments of `Tensor.to` by name. A tensor stands for its dtype and device."""
     options = dict(kwargs)
     for x in args:
         if isinstance(x, Tensor):
@@ -625,8 +627,8 @@ def backward(
 
 
 def seed(t: Any) -> Any:
-    """What backward starts with at a tensor of one element, as an operator makes it; None where
-    nobody is to be asked.
+    """Return the initial gradient of backward for a tensor with one element, made by an operator.
+    None if no mode or type intercepts operators.
     """
     if not isinstance(t, Tensor) or t._array.size != 1 or not t._rg or not dispatch.takes((t,), {}):
         return None
@@ -726,7 +728,7 @@ def norm(
 
 # ---- records -----------------------------------------------------------------------------------
 def of_record(op: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Callable[[], Any] | None:
-    """What runs a record as operators; None where no operator stands for it."""
+    """Return a function that runs a record as operators; None if no operator corresponds to it."""
     own = getattr(op, "aten", None)
     if own is not None:
         return lambda: own(A, *args, **params)
@@ -736,13 +738,16 @@ def of_record(op: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Callabl
         {k: list(v) if isinstance(v, tuple) else v for k, v in params.items() if v is not None},
     )
     if found is None or op.outputs > 1 == len(found[0]._schema.returns):
-        return _by_itself(op, args, params)  # `cholesky` of aten does not return the record's info
+        # for example, `cholesky` of aten does not return the record's info
+        return _by_itself(op, args, params)
     operator, values, named = found
     return lambda: operator(*values, **named)
 
 
 def _by_itself(op: Any, args: tuple[Any, ...], params: dict[str, Any]) -> Callable[[], Any] | None:
-    """What runs a record as an operator of its own, where aten has none: `pellucid::resample_axis`."""
+    """Return a function that runs a record as an operator of its own, such as
+    `pellucid::resample_axis`, if aten has none.
+    """
     if op.name not in PRIMITIVES:
         return None
     for overload in DEFINED.get("pellucid", {}).get(op.name, {}):

@@ -45,8 +45,9 @@ _whole = builtins.slice(None)
 
 
 def reduction_number(reduction: Any, *others: Any) -> int | None:
-    """How operators number a loss's `reduction`; None for an unknown one, or where one of the
-    other arguments (the deprecated flags, weights) is given."""
+    """Return the number by which operators know a loss's `reduction`. None for an unknown one, or
+    if another argument (a deprecated flag, weights) is given.
+    """
     if reduction not in REDUCTIONS or any(v is not None for v in others):
         return None
     return REDUCTIONS.index(reduction)
@@ -55,7 +56,7 @@ def reduction_number(reduction: Any, *others: Any) -> int | None:
 def gradients(
     function: Callable[..., Tensor], inputs: Sequence[Tensor | None], g: Tensor
 ) -> list[Tensor | None]:
-    """The gradients of a function with respect to those of its inputs that are there."""
+    """Return the gradients of a function with respect to its inputs that are not None."""
     if any(x is not None and x.is_meta for x in inputs):
         return [None if x is None else T.empty_like(x) for x in inputs]
     further = local.grad and (g._rg or any(x is not None and x._rg for x in inputs))
@@ -348,8 +349,8 @@ def native_layer_norm_backward(
 
 
 def _normalized(x: Any, mean: Any, rstd: Any, dims: int, w: Any, b: Any) -> Any:
-    """The normalized values, whose mean and deviation depend on `x`; the deviation is taken so that
-    it is `1 / rstd` there.
+    """Return the normalized values as a function of `x`, including through the mean and the
+    deviation, whose value is kept at `1 / rstd`.
     """
     axes = tuple(range(x.ndim - dims, x.ndim))
     centered = x - T.mean(x, axes, keepdim=True)

@@ -1,12 +1,12 @@
-"""Who is asked when an operator runs: modes, then types of tensors (`__torch_dispatch__`).
+"""Interception of operators: by modes, then by types of tensors (`__torch_dispatch__`).
 
-A call goes down three levels. *Functions* (`level.enter`): what a program calls becomes operators,
-by `composite` where PyTorch takes a function apart. *Autograd* (`call`): the operator runs below,
-and a node is added whose rule (`gradients`) is written in operators. *Below autograd* (`handled`):
-the innermost mode is asked, then the arguments' types, each with those before it switched off; at
-the end the operator is computed. What the library computes without going through a function arrives
-record by record at an interpreter (`level.Level`), which is there while there is a mode or a tensor
-of such a type, and never else.
+A call passes three levels. *Functions* (`level.enter`): the call of a program becomes operators,
+with `composite` for functions that PyTorch decomposes. *Autograd* (`call`): the operator runs
+below, and a node is added whose rule (`gradients`) is written with operators. *Below autograd*
+(`handled`): the innermost mode is asked, then the types of the arguments; while one is asked, those
+before it are switched off. If none handles the operator, it is computed. What the library computes
+without calling a public function arrives, record by record, at an interpreter (`level.Level`),
+which is active only while there is a mode or a tensor of such a type.
 """
 
 from __future__ import annotations
@@ -25,10 +25,11 @@ from ..errors import NeedsValuesError
 
 class _Thread(threading.local):
     modes: tuple[Any, ...] = ()  # innermost last
-    below = False  # whether autograd has been passed
-    whole: Any = None  # the operator that is being run by the library's records
+    below = False  # whether operators run below autograd
+    whole: Any = None  # the operator that is being run as the library's records
     record: Any = None  # (record, arguments, parameters) that is being run as operators
-    # whether plain tensors are constants of the library: no argument of the program's call was one
+    # whether plain tensors are constants of the library, as no argument of the program's call was
+    # one
     constants: bool = False
 
 
@@ -41,7 +42,7 @@ def disabled(*args: Any, **kwargs: Any) -> Any:
 
 
 def takes_over(kind: Any) -> bool:
-    """Whether tensors of a type handle operators themselves."""
+    """Return whether tensors of a type intercept operators."""
     own = getattr(kind, "__torch_dispatch__", None)
     return own is not None and getattr(own, "__func__", own) is not disabled
 
@@ -50,10 +51,13 @@ def takes_over(kind: Any) -> bool:
 def leaves(
     args: Iterable[Any], kwargs: dict[str, Any], seen: set[int] | None = None
 ) -> Iterator[Any]:
-    """Arguments, those in lists too; of a list that is there several times once."""
+    """Yield the arguments, including those in lists. A list that occurs several times is visited
+    once.
+    """
     for value in (*args, *kwargs.values()):
         if isinstance(value, (list, tuple)):
-            # Lists of lists may share them, and then hold exponentially many, or hold themselves.
+            # Nested lists may share lists, and so have exponentially many elements, or contain
+            # themselves.
             seen = set() if seen is None else seen
             if id(value) not in seen:
                 seen.add(id(value))
@@ -63,7 +67,9 @@ def leaves(
 
 
 def handlers(args: Iterable[Any], kwargs: dict[str, Any]) -> list[Any]:
-    """The arguments whose type handles operators: one of each type, subclasses before their bases."""
+    """Return the arguments whose type intercepts operators: one of each type, subclasses before
+    their bases.
+    """
     found: list[Any] = []
     for value in leaves(args, kwargs):
         kind = type(value)
@@ -82,18 +88,18 @@ def handlers(args: Iterable[Any], kwargs: dict[str, Any]) -> list[Any]:
 
 
 def takes(args: Iterable[Any], kwargs: dict[str, Any]) -> bool:
-    """Whether anybody is to be asked about a call with these arguments."""
+    """Return whether a mode or a type intercepts a call with these arguments."""
     return bool(thread.modes) or bool(handlers(args, kwargs))
 
 
 def above_decomposition() -> bool:
-    """Whether the innermost mode wants operators before anything takes them apart."""
+    """Return whether the innermost mode wants to see operators before they are decomposed."""
     return bool(thread.modes) and getattr(thread.modes[-1], "pre_dispatch", False)
 
 
 @contextmanager
 def only(modes: tuple[Any, ...], below: bool | None = None) -> Iterator[None]:
-    """Inside the block these are the thread's modes."""
+    """Set the thread's modes inside the block."""
     before, thread.modes = thread.modes, modes
     was = thread.below
     if below is not None:
@@ -106,7 +112,7 @@ def only(modes: tuple[Any, ...], below: bool | None = None) -> Iterator[None]:
 
 @contextmanager
 def passed_autograd() -> Iterator[None]:
-    """Inside the block operators run below autograd."""
+    """Run operators below autograd inside the block."""
     before, thread.below = thread.below, True
     running, thread.record = thread.record, None
     try:
@@ -132,7 +138,9 @@ def with_values(function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
 
 @contextmanager
 def own_constants(args: Iterable[Any], kwargs: dict[str, Any]) -> Iterator[None]:
-    """Inside the block the library computes; plain tensors are its own unless arguments are."""
+    """Mark the block as a computation of the library: plain tensors are its own constants, unless
+    some argument is plain.
+    """
     before = thread.constants
     thread.constants = before or not any(
         isinstance(t, Tensor) and not takes_over(type(t)) for t in leaves(args, kwargs)
@@ -144,7 +152,7 @@ def own_constants(args: Iterable[Any], kwargs: dict[str, Any]) -> Iterator[None]
 
 
 # ---- operators ---------------------------------------------------------------------------------
-# (operator, arguments) -> results in the graph; `level` puts it here
+# (operator, arguments) -> results in the graph; set by `level`
 recorded: Callable[..., Any] = NotImplemented
 
 
@@ -171,22 +179,22 @@ def call(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 
 
 def _gives_values(func: Any) -> bool:
-    """Whether the results are no tensors: numbers, which have no gradient."""
+    """Return whether the results are numbers, not tensors, and so have no gradient."""
     returns = func._schema.returns
     return bool(returns) and not any(r.type.base == "Tensor" for r in returns)
 
 
 class Unhandled(TypeError):
-    """Nobody among those who were asked about an operator handles it. Signs of Python (`x + y`)
-    then ask the other operand.
+    """Raised if no mode and no type handles an operator. Python operators (`x + y`) then try the
+    other operand.
     """
 
 
 def _asked(
     handler: Any, kind: type, func: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
-    """What a mode or a type of tensors makes of an operator: by the rule that `register_torch_dispatch`
-    gave the operator for exactly this class, else by its `__torch_dispatch__`.
+    """Ask a mode or a tensor type to run an operator: by the rule that `register_torch_dispatch`
+    registered for exactly this class, else by its `__torch_dispatch__`.
     """
     rule = func.py_kernels.get(kind)
     if rule is not None:
@@ -195,15 +203,15 @@ def _asked(
 
 
 def gives_views(func: Any) -> bool:
-    """Whether results of an operator show the memory of its first argument."""
+    """Return whether results of an operator may be views of its first argument."""
     return func.is_view or (
         func.namespace == "pellucid" and getattr(PRIMITIVES.get(func._opname), "view", False)
     )
 
 
 def count_writes(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], made: Any) -> None:
-    """A type has handled an operator: what it wrote to counts the write, and views of a tensor share
-    its counter.
+    """Update write counters after a type has handled an operator: count its writes, and let views
+    share the counter of their base.
     """
     if gives_views(func):
         version = version_of(args[0])
@@ -219,8 +227,8 @@ def count_writes(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], made:
 
 
 def handled(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """An operator below autograd: by the innermost mode, else by a type of the arguments, else
-    computed.
+    """Run an operator below autograd: by the innermost mode, else by a type of the arguments, else
+    compute it.
     """
     found = handlers(args, kwargs)
     types = tuple([type(v) for v in found])

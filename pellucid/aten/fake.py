@@ -1,7 +1,7 @@
-"""Fake tensors, which have no data and stand for tensors on a device: shapes, dtypes and strides
-are computed, values are not.
+"""Fake tensors, which have no data and stand for tensors on a device. Shapes, dtypes and strides
+are computed, but values are not.
 
-An operator on fake tensors runs on meta tensors, so the records' shape rules determine the
+An operator on fake tensors runs on meta tensors, so the shape rules of the records determine the
 result. An operator without such a rule runs on zeros.
 """
 
@@ -60,7 +60,7 @@ class FakeTensor(Tensor):
     fake_mode: FakeTensorMode
     fake_device: dtypes.device
     constant: Tensor | None
-    # the shape with symbols for sizes that are not fixed, in exported graphs
+    # the shape with symbols for dynamic sizes, in exported graphs
     symbolic: tuple[Any, ...] | None = None
     __torch_function__ = overriding.disabled
 
@@ -129,7 +129,7 @@ class FakeTensor(Tensor):
 
 
 def _meta(t: Any) -> Tensor:
-    """A meta tensor of the same description."""
+    """Return a meta tensor with the same shape, dtype and strides."""
     made: Tensor = make_tensor(MetaArray(t._array.shape, t._array.dtype, t._array.strides))
     return made
 
@@ -220,7 +220,7 @@ class FakeTensorMode(TorchDispatchMode):
         return self.run(func, args, kwargs or {})
 
     def run(self, func: OpOverload, args: Any, kwargs: dict[str, Any]) -> Any:
-        """An operator without data."""
+        """Run an operator without data."""
         tensors = [t for t in dispatch.leaves(args, kwargs) if isinstance(t, Tensor)]
         for t in tensors:
             if isinstance(t, FakeTensor) and t.fake_mode is not self:
@@ -278,8 +278,8 @@ class FakeTensorMode(TorchDispatchMode):
             raise DynamicOutputShapeException(aten.nonzero.default)
 
     def _place(self, func: OpOverload, tensors: list[Any], kwargs: dict[str, Any]) -> dtypes.device:
-        """Where the results are: where the factory says, else where the arguments are; a CPU scalar
-        goes anywhere.
+        """Return the device of the results: that given to a factory, else that of the arguments,
+        where CPU scalars do not count.
         """
         wanted = kwargs.get("device")
         if wanted is not None:
@@ -329,7 +329,7 @@ class FakeTensorMode(TorchDispatchMode):
         made: Any,
         where: dtypes.device,
     ) -> Any:
-        """What an operator that writes returns: the arguments that it wrote to."""
+        """Return the results of an operator that writes: the arguments that it wrote to."""
         arguments = func._schema.arguments
         before = dict(zip([a.name for a in arguments], args, strict=False)) | kwargs
         written = [
@@ -365,7 +365,7 @@ def _of(mode: FakeTensorMode, tensor: Tensor) -> FakeTensor | None:
 
 
 def _mapped(function: Callable[[Any], Any], value: Any) -> Any:
-    """The function on every tensor of nested lists, tuples and dictionaries."""
+    """Apply the function to every tensor in nested lists, tuples and dictionaries."""
     if isinstance(value, Tensor):
         return function(value)
     if isinstance(value, (list, tuple)):

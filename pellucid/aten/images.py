@@ -18,7 +18,9 @@ def _functional(name: str) -> Callable[..., Any]:
 
 
 def _resized(mode: str, aligned: bool, antialias: bool) -> tuple[Any, Any]:
-    """An operator with sizes and single factors, and its overload with a list of factors."""
+    """Return an operator that takes sizes and single factors, and its overload with a list of
+    factors.
+    """
 
     def run(input: Any, size: Any, factors: Any, corners: bool | None) -> Any:
         given = {"scale_factor": tuple(factors)} if factors else {"size": tuple(size)}

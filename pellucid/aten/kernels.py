@@ -20,14 +20,16 @@ from ..errors import UnsupportedError
 from . import composed, computed, images
 from .parts import derived, kinds, layers, matrices, tensors
 
-# Prefixes of operators whose functions stand in a namespace of their own.
+# prefixes of operators whose functions have a namespace of their own
 _SPACES = {"linalg_": "linalg", "special_": "special", "fft_": "fft"}
-# Arguments of factories that say nothing where there is one kind of memory.
+# arguments without effect, as there is one kind of memory and no cuDNN
 _IDLE = {"layout", "pin_memory", "non_blocking", "cudnn_enable", "cudnn_enabled"}
 
 
 def of(overload: Any, find: derived.Find) -> Callable[..., Any] | None:
-    """What computes an overload, or None; `find` looks a packet of overloads up."""
+    """Return the function that computes an overload, or None. `find` looks up the packet of an
+    operator.
+    """
     name, own = overload._opname, overload._overloadname
     schema = overload._schema
     outs = [a.name for a in schema.arguments if a.is_out]
@@ -47,7 +49,7 @@ def of(overload: Any, find: derived.Find) -> Callable[..., Any] | None:
 
 
 def public(name: str, method: bool) -> Any:
-    """The public function of a name, or None."""
+    """Return the public function of a name, or None."""
     for prefix, space in _SPACES.items():
         if name.startswith(prefix) and name.removeprefix(prefix) in FUNCTIONS.get(space, {}):
             return FUNCTIONS[space][name.removeprefix(prefix)]
@@ -62,8 +64,8 @@ def public(name: str, method: bool) -> Any:
 
 
 def _adapted(function: Callable[..., Any], schema: Any) -> Callable[..., Any]:
-    """The function with the operator's arguments: results written into `out`, and what it does not
-    take left out where it says nothing.
+    """Return a function that takes the operator's arguments: it writes results to `out`, and omits
+    arguments without effect that the public function does not take.
     """
     outs = [a.name for a in schema.arguments if a.is_out]
     try:
@@ -74,12 +76,13 @@ def _adapted(function: Callable[..., Any], schema: Any) -> Callable[..., Any]:
     idle = {word for word in _IDLE if word not in parameters and not anything}
     names = [a.name for a in schema.arguments]
     most = next((k for k, name in enumerate(names) if name in idle), len(names))
-    most = len(names) if most < len(names) - 1 else most  # only the last may be left out by place
+    # only the last argument may be omitted if given by position
+    most = len(names) if most < len(names) - 1 else most
     place = names.index("reduction") if "reduction" in names and "reduction" in parameters else -1
 
     def kernel(*args: Any, **kwargs: Any) -> Any:
         args = args[:most]
-        if place >= 0:  # the public functions have other defaults, or words
+        if place >= 0:  # public functions have other defaults, or names instead of numbers
             kwargs = dict(zip(names[place:], args[place:], strict=False)) | kwargs
             args = args[:place]
             number = kwargs.get("reduction", 1)
@@ -109,7 +112,7 @@ def _adapted(function: Callable[..., Any], schema: Any) -> Callable[..., Any]:
 
 
 def refusing(overload: Any) -> Callable[..., Any]:
-    """What stands for an operator that nothing computes: it refuses."""
+    """Return the function of an operator without an implementation: it raises an error."""
 
     def kernel(*args: Any, **kwargs: Any) -> Any:
         raise UnsupportedError(

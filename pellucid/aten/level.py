@@ -1,7 +1,7 @@
-"""The operator level: an interpreter that turns records into operators, functions that become
-operators, and graph nodes of operators.
+"""The operator level: an interpreter that turns records into operators, calls of functions that
+become operators, and graph nodes of operators.
 
-It is loaded with the first mode or tensor type that handles operators.
+It is loaded together with the first mode or tensor type that intercepts operators.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ from .overload import bound
 
 
 class Level:
-    """The interpreter that hands records on as operators."""
+    """The interpreter that passes records on as operators."""
 
     on_tensors = True
 
@@ -61,25 +61,25 @@ class Level:
     def run(
         below: Callable[..., Any], op: Primitive, args: tuple[Any, ...], params: dict[str, Any]
     ) -> Any:
-        """An operation as operators."""
+        """Run a record as operators if a mode or type intercepts it."""
         if not takes(args, params):
             return below(op, args, params)
         return of_record(below, op, args, params)
 
     @staticmethod
     def wrote(t: Tensor, result: Any) -> None:
-        """A tensor was overwritten past the operators: they are told of a copy."""
+        """Report a write that bypassed the operators, as a `copy_`."""
         if isinstance(result, Tensor) and thread.modes and not thread.below:
             with passed_autograd():
                 handled(ATEN.copy_.default, (t, result), {})
 
 
 class OfType(Level):
-    """The interpreter of the types that handle operators."""
+    """The interpreter of tensor types that intercept operators."""
 
     @staticmethod
     def write(overwrite: Any, t: Tensor, result: Tensor, name: str) -> Tensor:
-        """An operation in place: the tensor takes the values of a result."""
+        """Finish an in-place operation: copy the values of the result to the tensor."""
         if not takes((t, result), {}):
             return overwrite(t, result, name)
         node = None
@@ -104,7 +104,9 @@ _present = 0
 
 
 def arrive() -> None:
-    """Somebody is there from now on, until `leave`."""
+    """Register a mode or an intercepting tensor, until `leave`. The first one activates the
+    interpreter.
+    """
     global _present
     _present += 1
     overriding.below = overriding.below or overriding.attach.LENT["operators"]()
@@ -113,7 +115,7 @@ def arrive() -> None:
 
 
 def leave() -> None:
-    """The reverse of `arrive`."""
+    """Unregister what `arrive` registered. The last one deactivates the interpreter."""
     global _present
     _present -= 1
     if _present == 0 and LEVEL in interpret.thread.stack.all:
@@ -130,8 +132,8 @@ def adopt(cls: Any) -> None:
 
 
 def data_of(t: Tensor) -> Tensor:
-    """`x.data` of a type that handles operators: the same values without history, in a tensor that
-    counts writes for itself.
+    """Return `x.data` for a type that intercepts operators: the same values without history, in a
+    tensor with a write counter of its own.
     """
     if not takes((t,), {}):
         return Tensor.data.fget(t)  # type: ignore[attr-defined]
@@ -142,7 +144,9 @@ def data_of(t: Tensor) -> Tensor:
 
 
 def live(t: Tensor) -> Any:
-    """A tensor that was just made, of a type that may handle operators."""
+    """Return the tensor, which was just created. If its type intercepts operators, register it
+    until it is freed.
+    """
     if takes_over(type(t)):
         arrive()
         weakref.finalize(t, leave).atexit = False
@@ -157,7 +161,7 @@ def enter_mode(mode: Any) -> None:
 
 
 def exit_mode() -> None:
-    """The reverse of `enter_mode`."""
+    """Undo `enter_mode`."""
     thread.modes = thread.modes[:-1]
     overriding.uninstall()
     leave()
@@ -167,7 +171,7 @@ def exit_mode() -> None:
 def enter(
     public: Any, run: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
-    """A function as a program called it, as operators."""
+    """Run a public function that a program called, as operators if possible."""
     name = getattr(public, "__name__", "")
     shown = overriding.public_name(public)
     if (
@@ -175,7 +179,7 @@ def enter(
         or name not in METHODS
         and not any(name in table for table in FUNCTIONS.values())
     ):
-        name = shown  # `__getitem__`, whatever the function that does it is called
+        name = shown  # for example `__getitem__`, whatever the name of its implementation
 
     def function(*args: Any, **kwargs: Any) -> Any:
         made = composite.called(name, composite.namespace_of(public), args, kwargs)
@@ -190,8 +194,8 @@ def enter(
 def of_record(
     below: Callable[..., Any], op: Primitive, args: tuple[Any, ...], params: dict[str, Any]
 ) -> Any:
-    """A record as operators; computed as it is where it is none, and the arguments are plain
-    tensors.
+    """Run a record as operators. If no operator corresponds to it, compute it directly, which
+    requires plain tensors.
     """
     call = composite.of_record(op, args, params)
     if call is None:
@@ -207,13 +211,13 @@ def of_record(
     finally:
         thread.record = before
     if made is NotImplemented:
-        return below(op, args, params)  # which says what it refuses
+        return below(op, args, params)  # the record raises its own error
     return tuple(made) if isinstance(made, list) else made
 
 
 # ---- nodes -------------------------------------------------------------------------------------
 def recorded(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """An operator above autograd, some of whose arguments want a gradient."""
+    """Run an operator above autograd, some arguments of which want a gradient."""
     if func._opname in rules.SHAPES_ALONE:
         with passed_autograd():
             return handled(func, args, kwargs)
@@ -229,12 +233,14 @@ def recorded(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         and (rule.words or rule.keeps)
         and any(isinstance(t, Tensor) and t._array.dtype.kind == "c" for t in leaves(args, kwargs))
     ):
-        rule = None  # of complex numbers the records have gradients: these rules conjugate nothing
+        # these rules do not conjugate, so for complex numbers use the gradients of the records
+        rule = None
     running = thread.record
     if rule is None and running is None:
         before, thread.whole = thread.whole, func
         try:
-            return func._compute(*args, **kwargs)  # its records follow, each with a rule of its own
+            # its records arrive one by one, each with its own rule
+            return func._compute(*args, **kwargs)
         finally:
             thread.whole = before
     if rule is None and running[0].vjp is None:
@@ -243,7 +249,7 @@ def recorded(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     context: Any = _OfRecord(*running) if rule is None else _OfOperator(func, rule, args, kwargs)
     given = context.tensors
     if interpreters.stack.save:
-        context.keep()  # before the operator runs: a checkpoint may end here
+        context.keep()  # do this before the operator runs, as a checkpoint may end here
     with passed_autograd():
         made = handled(func, args, kwargs)
     context.results(list(made) if isinstance(made, (tuple, list)) else [made])
@@ -251,11 +257,11 @@ def recorded(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 
 
 dispatch.recorded = recorded
-assert networks  # which tells `composite` of its functions
+assert networks  # imported for registering its functions with `composite`
 
 
 def _saved(t: Any) -> Any:
-    """A result as its own node keeps it: without its place in the graph."""
+    """Return a result as its own node saves it: detached from the graph."""
     if not isinstance(t, Tensor):
         return t
     with passed_autograd():
@@ -263,8 +269,8 @@ def _saved(t: Any) -> Any:
 
 
 def _forget_bases(t: Tensor, name: str) -> None:
-    """A view was written to: what it is a view of has other values than its place in the graph
-    says, and is not to be used there.
+    """Mark the bases of a view after a write to the view. The write has changed their values, but
+    not their place in the graph, so they must not be used in it again.
     """
     while t._x is not None and "operator_base" in t._x:
         t = t._x["operator_base"]
@@ -272,7 +278,7 @@ def _forget_bases(t: Tensor, name: str) -> None:
 
 
 def _know_base(func: Any, args: tuple[Any, ...], made: Any) -> Any:
-    """Results of an operator that gives views, which know of what."""
+    """Let results that are views of the first argument remember it. Returns the results."""
     if gives_views(func):
         for t in made if isinstance(made, (tuple, list)) else (made,):
             if isinstance(t, Tensor) and type(t) not in FAST_TYPES and t is not args[0]:
@@ -281,7 +287,7 @@ def _know_base(func: Any, args: tuple[Any, ...], made: Any) -> Any:
 
 
 def _keep_old(edge: Any, t: Tensor) -> None:
-    """`t` is about to be written to: what the nodes of this call keep of it becomes a copy."""
+    """Before a write to `t`, replace it by a copy in what the nodes of this call have saved."""
     last = node_of(edge)
     old: Any = None
     waiting, seen = [last], set()
@@ -302,7 +308,7 @@ def _keep_old(edge: Any, t: Tensor) -> None:
 
 
 class _Put:
-    """A tensor that went through the program's saved-tensor hooks, and its place in the graph."""
+    """A tensor that was packed by the program's saved-tensor hooks, with its place in the graph."""
 
     __slots__ = ("leaf", "node", "packed")
 
@@ -321,7 +327,7 @@ class _Put:
 
 
 def _put(value: Any) -> Any:
-    """What a node keeps in the place of a tensor, or of a list of them."""
+    """Return what a node saves for a tensor or a list of tensors: packed if there are hooks."""
     saves = interpreters.stack.save
     if not saves or value is None:
         return value
@@ -331,53 +337,54 @@ def _put(value: Any) -> Any:
 
 
 def _taken(value: Any) -> Any:
-    """The tensor, or the list of tensors, that was kept."""
+    """Return the tensor, or list of tensors, that was saved."""
     if isinstance(value, list):
         return [_taken(v) for v in value]
     return value.taken() if type(value) is _Put else value
 
 
 class _Context:
-    """What a node of an operator knows: everything that its rule may ask."""
+    """What the node of an operator saves: everything that its gradient rule may need."""
 
     params: dict[str, Any] = {}
     tensors: Any = ()
 
     def keeps(self, t: Tensor) -> bool:
-        """Whether a tensor is among the arguments."""
+        """Return whether a tensor is among the arguments."""
         return any(x is t for x in self.tensors)
 
     def replace(self, t: Tensor, old: Tensor) -> None:
-        """Keep another tensor in the place of one."""
+        """Replace a saved tensor by another one."""
         self.tensors = type(self.tensors)([old if x is t else x for x in self.tensors])
         self.watched = [entry for entry in self.watched if entry[0] is not t]
 
     outs: list[Any]
     several = False  # whether the results are a list or a tuple
-    # what is kept: a tensor, which argument or result it is, its write counter and what that showed
+    # saved tensors: each with the argument or result that it is, its write counter, and the count
+    # when it was saved
     watched: list[tuple[Tensor, tuple[str, int], VersionCounter, int]] = []
-    views = True  # whether results may be views, other than of something that is gone
-    fills = True  # whether the rule wants zeros for results that were not used
-    without_gradient: tuple[int, ...] = ()  # results that are constants
+    views = True  # whether results may be views of arguments
+    fills = True  # whether the rule takes zeros (not None) as gradients of unused results
+    without_gradient: tuple[int, ...] = ()  # results without a gradient
 
     def check(self, t: Any) -> None:
-        """Refuse the values of a tensor that was written to since it was kept."""
+        """Raise an error if a saved tensor has been written to since."""
         for kept, entry, version, count in self.watched:
             if kept is t and version.count != count:
                 raise overwritten_value(self.node(), t._array, entry, version, count)
 
     def keep(self) -> None:
-        """Hand what the rule will ask for to the program's saved-tensor hooks, and let go of
+        """Pack what the rule will need with the program's saved-tensor hooks, and release
         everything else.
         """
         raise NotImplementedError
 
     def results(self, outs: list[Any]) -> None:
-        """Put away the results that the rule will ask for."""
+        """Save the results that the rule will need."""
         raise NotImplementedError
 
     def joined(self, op: Any, tensors: Any, made: Any) -> Any:
-        """The results with their place in the graph."""
+        """Connect the results to the graph and return them."""
         outs = [
             t
             for t in (made if isinstance(made, (tuple, list)) else (made,))
@@ -418,7 +425,7 @@ class _Context:
         kept += [
             (t, ("out", k))
             for k, t in enumerate(self.outs)
-            # what goes to the program's hooks is theirs
+            # tensors packed by hooks are not watched
             if isinstance(t, Tensor) and not (interpreters.stack.save and type(t) in FAST_TYPES)
         ]
         self.watched = [(t, entry, version_of(t), version_of(t).count) for t, entry in kept]
@@ -429,7 +436,7 @@ class _Context:
         return type(made)([next(rest) if isinstance(t, Tensor) else t for t in made])
 
     def result(self, kept: list[Any], k: int) -> Any:
-        """A result that was kept, in its place in the graph."""
+        """Return a saved result, connected to the graph."""
         self.check(kept[k])
         t = _saved(_taken(kept[k]))
         if local.grad and t._array.dtype.kind not in "biu":
@@ -439,9 +446,9 @@ class _Context:
         return t
 
     def backward(self, F: Any, g: Any, s: Any, p: Any) -> Any:
-        """The gradients of the arguments; of arrays, where backward runs on arrays."""
+        """Return the gradients of the arguments, as arrays if backward runs on arrays."""
         if self.several and not isinstance(g, tuple):
-            g = (g,)  # the only one of several results (`x.split(len(x))`)
+            g = (g,)  # the single element of a list of results (`x.split(len(x))`)
         if not F.raw:
             return self.rules(self.filled(g))
         wrapped = (
@@ -454,7 +461,7 @@ class _Context:
         return tuple([None if x is None else x._array for x in found])
 
     def filled(self, g: Any) -> Any:
-        """Gradients of several results, with zeros, of the type of the others, where there is none."""
+        """Replace missing gradients by zeros of the type of the others."""
         if not isinstance(g, tuple) or None not in g or not self.fills:
             return g
         known = next(t for t in g if t is not None)
@@ -473,8 +480,8 @@ class _Context:
 
 
 class _Checked:
-    """The operators, for a rule some of whose arguments were written to since: it may look at their
-    shapes, and is told where an operator would read their values.
+    """The operators, for a rule with arguments that were written to since. The rule may read their
+    shapes, but an operator that would read their values raises an error.
     """
 
     def __init__(self, inner: Any, check: Callable[[Any], None]) -> None:
@@ -491,7 +498,7 @@ class _Checked:
 
 
 class _OfRecord(_Context):
-    """An operator that stands for one record: the record's own rules."""
+    """The context of an operator that corresponds to one record, with the rules of the record."""
 
     def __init__(self, op: Primitive, tensors: Any, params: dict[str, Any]) -> None:
         self.op, self.tensors, self.params = op, tuple(tensors), params
@@ -514,7 +521,7 @@ class _OfRecord(_Context):
         self.described = [(t._array.shape, t._array.dtype) for t in outs]
 
     def used(self) -> set[int]:
-        """Which of the arguments the rule will ask for."""
+        """Return the indices of the arguments that the rule will need."""
         used = {i for kind, i in self.plan.entries if kind == "in"}
         used.update(
             k for kind, i in self.plan.entries if kind == "ins" for k in range(i, len(self.tensors))
@@ -526,7 +533,7 @@ class _OfRecord(_Context):
         self.tensors = tuple([_put(t) if k in used else None for k, t in enumerate(self.tensors)])
 
     def fact(self, kind: str, i: int) -> Any:
-        """What a rule's parameter says of an argument's shape or type."""
+        """Return the shape or the dtype of an argument, for a parameter of the rule."""
         if kind == "shapes":
             return [t._array.shape for t in self.tensors[i:]]
         t = self.tensors[i]
@@ -540,7 +547,7 @@ class _OfRecord(_Context):
             return with_values(self.plan.backward, (TENSORS, g, values, self.params), {})
 
     def value(self, kind: str, i: int) -> Any:
-        """What a rule's parameter stands for."""
+        """Return the value of a parameter of the rule."""
         if kind in ("in", "ins"):
             for t in self.tensors[i : i + 1 if kind == "in" else None]:
                 self.check(t)
@@ -559,7 +566,7 @@ class _OfRecord(_Context):
 
 
 class _OfOperator(_Context):
-    """An operator with a rule of its own in `gradients`."""
+    """The context of an operator with a rule of its own in `gradients`."""
 
     def __init__(self, func: Any, rule: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         self.func, self.rule, self.without_gradient = func, rule, rule.keeps_plain
@@ -597,7 +604,7 @@ class _OfOperator(_Context):
         )
 
     def replace(self, t: Tensor, old: Tensor) -> None:
-        """Keep another tensor in the place of one."""
+        """Replace a saved tensor by another one."""
         super().replace(t, old)
         for name, value in self.values.items():
             if isinstance(value, list):
@@ -627,11 +634,11 @@ class _OfOperator(_Context):
         ]
 
     def needs(self, name: str) -> bool:
-        """Whether an argument wants a gradient."""
+        """Return whether an argument needs a gradient."""
         return name in self.needed
 
     def out(self, k: int = 0) -> Any:
-        """A result that the rule said it keeps."""
+        """Return a result that the rule has declared as saved."""
         self.check(self.outs[k])
         return _taken(self.outs[k]) if k in self.rule.keeps_plain else self.result(self.outs, k)
 

@@ -8,7 +8,7 @@ from ..ops.shape.view import viewable as viewable
 
 
 def contiguous(t: Any) -> bool:
-    """Whether a tensor lies in memory row by row."""
+    """Return whether a tensor is contiguous (row-major)."""
     step = t._array.dtype.itemsize
     for size, stride in zip(reversed(t._array.shape), reversed(t._array.strides), strict=True):
         if size != 1 and stride != step:

@@ -116,7 +116,7 @@ def rms_norm(
         or input.dtype.itemsize < 4
         or list(input._array.shape[-len(shape) :]) != shape
     ):
-        return NotImplemented  # the record has its own rounding, and its errors
+        return NotImplemented  # the record has its own rounding and its own errors
     dims = list(range(len(input._array.shape) - len(shape), len(input._array.shape)))
     mean = A.mean.dim(A.pow.Tensor_Scalar(input, 2), dims, True)
     scaled = A.mul.Tensor(
@@ -151,7 +151,7 @@ def batch_norm(
 ) -> Any:
     if not isinstance(training, bool) or not isinstance(momentum, float):
         return NotImplemented
-    # what PyTorch reserves for cuDNN
+    # PyTorch's reserved buffer for cuDNN
     A.empty.memory_format([0], dtype=uint8, layout=strided, device=device("cpu"))
     return A.native_batch_norm(
         input, weight, bias, running_mean, running_var, training, momentum, eps
@@ -253,7 +253,7 @@ def avg_pool2d(
 
 
 def _size_of(input: Any, output_size: Any) -> list[int]:
-    """The size of a pooled image; None stands for the size that the input has."""
+    """Return the size of a pooled image; None stands for the size of the input."""
     return [
         s if wanted is None else wanted
         for s, wanted in zip(input._array.shape[-2:], _each(output_size, 2), strict=True)

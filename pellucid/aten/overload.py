@@ -60,17 +60,17 @@ class Tag(Enum):
 
 
 class _Below(threading.local):
-    # inside of a kernel registered for gradients, which calls the operator again for its value
+    # True inside a kernel registered for autograd, which calls the operator again for its value
     autograd = False
 
 
 below = _Below()
 
-# Rules for the shapes of operators that are not defined yet, by full name.
+# Shape rules of operators that are not defined yet, by full name.
 EARLY: dict[str, Callable[..., Any]] = {}
 
-# What programs have defined themselves, as `schema.aten()` holds the overloads of aten: {namespace:
-# {operator: {overload: (tags, text)}}}.
+# Operators that programs have defined, in the form in which `schema.aten()` holds those of aten:
+# {namespace: {operator: {overload: (tags, text)}}}.
 DEFINED: dict[str, dict[str, dict[str, tuple[list[Tag], str]]]] = {}
 
 
@@ -95,7 +95,7 @@ def define(namespace: str, text: str, tags: Any = ()) -> OpOverload:
         )
     table[overload] = ([tags] if isinstance(tags, Tag) else list(tags), text)
     space = getattr(ops, namespace)
-    # a packet that was handed out before learns of it when it is asked
+    # a packet that was handed out before looks up the new overload when asked
     vars(space).get(name, space)
     made: OpOverload = getattr(getattr(space, name), overload)
     if schema.name in EARLY:
@@ -104,7 +104,7 @@ def define(namespace: str, text: str, tags: Any = ()) -> OpOverload:
 
 
 def undefine(namespace: str, name: str, overload: str = "default") -> None:
-    """Take away what `define` added."""
+    """Remove what `define` added."""
     DEFINED.get(namespace, {}).get(name, {}).pop(overload, None)
     packet = vars(getattr(ops, namespace)).get(name)
     if packet is not None:
@@ -141,7 +141,7 @@ class OpOverload:
         self.__module__ = packet.__module__
         self._composite = composite
         self._defined_in_python = schema.name.partition("::")[2] in DEFINED.get(self.namespace, {})
-        # by dispatch key: what programs have registered
+        # functions that programs have registered, by dispatch key
         self.py_kernels: dict[Any, Callable[..., Any]] = {}
         shared = [a.alias_info for a in schema.arguments if a.alias_info is not None]
         self.is_view = bool(shared) and not any(info.is_write for info in shared)
@@ -200,7 +200,7 @@ class OpOverload:
         return self.has_kernel_for_dispatch_key("CompositeImplicitAutograd")
 
     def _compute(self, *args: Any, **kwargs: Any) -> Any:
-        """The results, by what is registered for it, else by the library."""
+        """Compute the results with what is registered for the operator, else with the library."""
         if self.py_kernels:
             cast = self.py_kernels.get("Autocast")
             if cast is not None and cast.applies():  # type: ignore[attr-defined]
@@ -211,15 +211,15 @@ class OpOverload:
         return self._below(*args, **kwargs)
 
     def _has_autograd(self) -> bool:
-        """Whether something is registered for its gradients."""
+        """Return whether a kernel for autograd is registered."""
         return any(key in self.py_kernels for key in _AUTOGRAD)
 
     def _past_autograd(self) -> bool:
-        """Whether what is registered for its gradients is running."""
+        """Return whether the registered kernel for autograd is running."""
         return self._has_autograd() and below.autograd
 
     def _below(self, *args: Any, **kwargs: Any) -> Any:
-        """The results, below what is registered for gradients."""
+        """Compute the results below a registered kernel for autograd."""
         if self.py_kernels:
             meta = any(isinstance(x, Tensor) and x.is_meta for x in (*args, *kwargs.values()))
             for key in (
@@ -234,7 +234,7 @@ class OpOverload:
         return self._results(self._kernel(*args, **kwargs))
 
     def _known(self) -> bool:
-        """Whether something computes it."""
+        """Return whether the operator has an implementation."""
         return bool(self.py_kernels) or kernels.of(self, _packet) is not None
 
     def _results(self, made: Any) -> Any:
@@ -264,12 +264,12 @@ class OpOverload:
 
 
 def _packet(name: str) -> Any:
-    """The overloads of an operator of aten, or None."""
+    """Return the overloads of an operator of aten, or None."""
     return getattr(ops.aten, name, None)
 
 
 def overload_of(name: str) -> OpOverload:
-    """The overload of a full name such as `aten::add.Tensor`."""
+    """Return the overload of a full name such as `aten::add.Tensor`."""
     namespace, _, rest = name.partition("::")
     packet, _, overload = rest.partition(".")
     found: OpOverload = getattr(getattr(getattr(ops, namespace), packet), overload or "default")
@@ -341,7 +341,7 @@ class OpOverloadPacket:
         return self._resolve(args, kwargs)(*args, **kwargs)
 
     def _resolve(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> OpOverload:
-        """The first overload that the arguments fit."""
+        """Return the first overload that the arguments fit."""
         refusals = []
         table = self._table()
         for name in table:
@@ -455,7 +455,7 @@ ops = Ops()
 
 
 # ---- arguments -------------------------------------------------------------------------------
-# Operators whose tensor arguments may be numbers, too.
+# operators that accept numbers as tensor arguments
 _NUMBERS_TOO = frozenset(
     f"aten::{word}{end}"
     for word in ("add", "sub", "mul", "div", "divide", "multiply", "subtract", "true_divide")
@@ -464,7 +464,7 @@ _NUMBERS_TOO = frozenset(
 
 
 def bound(schema: FunctionSchema, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
-    """The values of all arguments of a schema, defaults filled in.
+    """Return the values of all arguments of a schema, with defaults filled in.
 
     Raises:
         RuntimeError: they do not fit it.
@@ -523,8 +523,8 @@ def _why(kind: SchemaType, value: Any) -> str:
 
 
 def passed(schema: FunctionSchema, values: list[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Values as they are handed on: what is as its default says is left out, where nothing
-    positional follows.
+    """Return the arguments to pass on. Arguments equal to their defaults are omitted, unless a
+    positional one follows.
     """
     args: list[Any] = []
     kwargs: dict[str, Any] = {}

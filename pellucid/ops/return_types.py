@@ -1,5 +1,5 @@
-"""The named results of functions that return several tensors: `torch.return_types.max` has `values`
-and `indices`.
+"""The named results of functions that return several tensors, for example `torch.return_types.max`
+with `values` and `indices`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def make(name: str, fields: str) -> Any:
     kind.__module__ = "pellucid.return_types"
     TYPES[name] = kind
     if not name.startswith("_") and not name.endswith("_out"):
-        kind.written = make(f"{name}_out", fields)  # what `out=` gives
+        kind.written = make(f"{name}_out", fields)  # the type returned with `out=`
     return kind
 
 

@@ -1,4 +1,4 @@
-"""Questions about types and defaults: `result_type`, `typename`, the default device."""
+"""Queries of types and defaults: `result_type`, `typename`, the default device."""
 
 from __future__ import annotations
 

@@ -56,8 +56,8 @@ def huber_loss(A: Any, g: Any, self: Any, target: Any, reduction: Any, delta: An
 
 
 def _of_loss(A: Any, terms: Any, weight: Any, reduction: Any) -> Any:
-    """The gradient of a loss element by element, of its terms' gradients; weight and reduction
-    follow.
+    """Return the gradient of an elementwise loss from the gradients of its terms, by applying the
+    weight and the reduction.
     """
     terms = terms if weight is None else A.mul.Tensor(terms, weight)
     return A.div_.Scalar(terms, terms._array.size) if reduction == 1 else terms
@@ -104,7 +104,9 @@ def binary_cross_entropy_with_logits(
 
 # ---- convolution, pooling, normalization, attention ------------------------------------------
 def _one_of(whole: Callable[[], Any], place: int, memory: dict[str, Any]) -> Callable[[], Any]:
-    """One of the gradients that a joint operator computes, which runs once."""
+    """Return a function for one of the gradients that a joint operator computes. The operator runs
+    once.
+    """
 
     def gradient() -> Any:
         if "made" not in memory:
@@ -240,7 +242,7 @@ def native_group_norm(
 def _of_statistics(
     A: Any, of_mean: Any, of_rstd: Any, input: Any, mean: Any, rstd: Any, shape: list[int]
 ) -> Any:
-    """The input's gradient that comes through the means and reciprocal standard deviations of
+    """Return the gradient of the input through the means and reciprocal standard deviations of
     groups.
     """
     whole = A.clone(input, memory_format=contiguous_format)

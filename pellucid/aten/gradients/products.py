@@ -8,7 +8,7 @@ from .rules import _times, rule
 
 
 def _by_columns(t: Any) -> bool:
-    """Whether a matrix lies in memory column by column."""
+    """Return whether a matrix is column-major."""
     strides, size = t._array.strides, t._array.dtype.itemsize
     return bool(strides[0] == size and strides[1] == size * t._array.shape[0])
 

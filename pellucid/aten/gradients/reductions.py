@@ -1,4 +1,4 @@
-"""Gradients of reductions, and of sums along a dimension."""
+"""Gradients of reductions and scans."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The table of the rules, and what several of them use."""
+"""The table of gradient rules, and helpers that several of them share."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Rule = Callable[..., dict[str, Callable[[], Any]]]
 
 
 def of(func: Any) -> Any:
-    """The rule of an operator, or None."""
+    """Return the rule of an operator, or None."""
     if func.namespace != "aten":
         return None
     own = f"{func._opname.lstrip('_')}__{func._overloadname}"
@@ -25,7 +25,7 @@ def of(func: Any) -> Any:
 
 _RULES: dict[str, Any] = {}
 
-# Operators whose results depend on their arguments' shapes alone.
+# operators whose results depend only on the shapes of their arguments
 SHAPES_ALONE = frozenset(
     f"{kind}_like" for kind in ("empty", "full", "ones", "rand", "randint", "randn", "zeros")
 ) | frozenset(f"new_{kind}" for kind in ("empty", "empty_strided", "full", "ones", "zeros"))  # fmt: skip
@@ -39,8 +39,9 @@ def rule(
     names: str = "",
     fills: bool = True,
 ) -> Callable[[Rule], Rule]:
-    """Decorator: a rule, the results that it keeps (`plain`: those without a gradient), the number
-    in its node's name, and whether gradients of results that were not used are zeros (or None).
+    """Decorator for a gradient rule. `keeps` are the results that it saves, and `plain` those of
+    them without a gradient. `number` is the number in the name of its node. `fills` says whether
+    gradients of unused results are zeros, or None.
     """
 
     def register(function: Any) -> Any:

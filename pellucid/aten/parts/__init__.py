@@ -1,1 +1,3 @@
-"""Operators that PyTorch's own functions are made of, and those that follow from others."""
+"""Operators that are building blocks of PyTorch's own functions, and operators that are derived
+from others.
+"""

@@ -1,5 +1,5 @@
-"""Operators that follow from others: those that write into `out`, copies of views, the functional
-forms of those that write, and gradients.
+"""Operators derived from others: those that write to `out`, copies of views, functional forms of
+in-place operators, and gradients.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Find = Callable[[str], Any]  # the packet of a name, or None
 
 
 def of(overload: Any, find: Find) -> Callable[..., Any] | None:
-    """What computes an overload by another one, or None."""
+    """Return a function that computes an overload with another one, or None."""
     for rule in (_into_out, _copy_of_view, _functional, _gradient):
         made = rule(overload, find)
         if made is not None:
@@ -35,7 +35,7 @@ def _overloads(packet: Any) -> list[Any]:
 
 
 def _computes(overload: Any) -> Any:
-    """The overload, where something computes it."""
+    """Return the overload if it has an implementation."""
     return overload if overload._known() else None
 
 
@@ -78,7 +78,7 @@ def _into_out(overload: Any, find: Find) -> Callable[..., Any] | None:
 
 # ---- copies and functional forms ----------------------------------------------------------------
 def _copy_of_view(overload: Any, find: Find) -> Callable[..., Any] | None:
-    """`X_copy` copies what `X` shows."""
+    """Compute `X_copy` as a copy of `X`."""
     view = overload._opname.endswith("_copy") and find(overload._opname.removesuffix("_copy"))
     own = overload._overloadname
     if not view or own not in view.overloads() or not (plain := _computes(getattr(view, own))):
@@ -94,7 +94,7 @@ def _copy_of_view(overload: Any, find: Find) -> Callable[..., Any] | None:
 
 
 def _functional(overload: Any, find: Find) -> Callable[..., Any] | None:
-    """`X` of what `X_` writes to is that, of a copy."""
+    """Compute `X` as `X_` on a copy."""
     name, own = overload._opname, overload._overloadname
     if name.endswith("_") or overload._schema.is_mutable:
         return None
@@ -123,8 +123,8 @@ _GRADS = ("grad_output", "grad", "grad_out")
 
 
 def _gradient(overload: Any, find: Find) -> Callable[..., Any] | None:
-    """`X_backward` is the gradient of `X`, whose arguments it takes by their names; `self` may be
-    described by its sizes.
+    """Compute `X_backward` as the gradient of `X`, whose arguments it takes by name. `self` may be
+    given by its sizes only.
     """
     name = overload._opname
     if not name.endswith("_backward"):
@@ -176,7 +176,7 @@ def _backward_of(
 
 
 def _title(name: str) -> str:
-    """The name of an operator's node."""
+    """Return the name of an operator's node."""
     return "".join([_word(part) for part in name.split("_") if part]) + "Backward0"
 
 
@@ -186,7 +186,9 @@ def _word(part: str) -> str:
 
 
 def shown(overload: Any, kernel: Callable[..., Any]) -> Callable[..., Any]:
-    """A gradient that is differentiated itself has one node, of the operator's name."""
+    """Return the kernel. If it is a gradient, wrap it so that its own derivative has one node with
+    the operator's name.
+    """
     name = overload._opname
     if "_backward" not in name or overload._schema.is_mutable:
         return kernel
@@ -196,7 +198,8 @@ def shown(overload: Any, kernel: Callable[..., Any]) -> Callable[..., Any]:
         made = kernel(*args, **kwargs)
         if isinstance(made, Tensor) and local.grad and made._rg:
             given = [t for t in (*args, *kwargs.values()) if isinstance(t, Tensor)]
-            of = tuple([t for t in given if t.dtype is not dtypes.int64])  # positions have no edge
+            # integer positions have no edge
+            of = tuple([t for t in given if t.dtype is not dtypes.int64])
             return titled(made, title, of=of)
         return made
 

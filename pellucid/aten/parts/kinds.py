@@ -1,5 +1,5 @@
-"""Operators of aten on sparse and quantized tensors, and factories that write into `out`. Named as
-in `tensors`.
+"""Operators of aten for sparse and quantized tensors, and factories that write to `out`. They are
+named as in `tensors`.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def copy_sparse_to_sparse_(self: Tensor, src: Tensor, non_blocking: bool = False
 
 
 def _gather_sparse_backward(self: Tensor, dim: int, index: Tensor, grad: Tensor) -> Tensor:
-    """The gradient at the places that were gathered, one entry for each."""
+    """Return the gradient at the gathered places, with one entry for each."""
     if not self.ndim or not index.ndim:
         places = T.zeros(self.ndim, index.numel(), dtype=dtypes.int64)
     else:
@@ -117,7 +117,9 @@ def _sparse_coo_tensor_with_dims_and_tensors(
 
 
 def _rows(name: str, empty: float) -> Callable[..., Tensor]:
-    """A reduction of the stored elements of a CSR matrix: one entry wherever there were some."""
+    """Return a reduction of the stored elements of each row of a CSR matrix, with one entry for
+    each row that has some.
+    """
 
     def function(
         self: Tensor, dim: Sequence[int], keepdim: bool = False, *, dtype: Any = None
@@ -151,7 +153,7 @@ named(
 
 # ---- results written into sparse and quantized tensors -------------------------------------------
 def placed(out: Tensor, result: Tensor, name: str) -> Tensor:
-    """`into`, also for tensors that are more than an array."""
+    """Do what `into` does, also for sparse and quantized tensors."""
     if not out.is_quantized and out.layout is dtypes.strided:
         return into(out, result, name)
     if out.is_quantized and out.shape != result.shape and out.dtype is result.dtype:
@@ -269,7 +271,7 @@ def _empty_per_channel_affine_quantized__out(
 
 
 def empty_quantized(size: Sequence[int], qtensor: Any, **_: Any) -> Any:
-    """A tensor with the scales of another one."""
+    """Return a tensor with the scales of another one."""
     return _empty_affine_quantized(
         size, dtype=qtensor.dtype, scale=qtensor.q_scale(), zero_point=qtensor.q_zero_point()
     )
@@ -293,8 +295,8 @@ def _scaled_mm_v2(
     contraction_dim: Sequence[int] = (),
     use_fast_accum: bool = False,
 ) -> Tensor:
-    """The product of two matrices of 8-bit floats, with a scale for each of them or for each row
-    and column.
+    """Return the product of two matrices of 8-bit floats, with one scale for each matrix or for
+    each row and column.
     """
     if not {*recipe_a, *recipe_b} <= {0, 1} or len(scale_a) != 1 or len(scale_b) != 1:
         raise OperationError("Invalid scaling configuration")
@@ -310,7 +312,7 @@ def _choose_qparams_per_tensor(self: Tensor, reduce_range: bool = False) -> tupl
 
 
 def _loss(x: Any, low: float, high: float, bits: int) -> float:
-    """The norm of what is lost where x is stored in `bits` bits between two values."""
+    """Return the norm of the error of storing x in `bits` bits between two values."""
     low = float(T.tensor(low).to(dtypes.float16))
     most = 2**bits - 1
     step = float(T.tensor((high - low) / most or 1.0).to(dtypes.float16))
@@ -321,8 +323,8 @@ def _loss(x: Any, low: float, high: float, bits: int) -> float:
 def choose_qparams_optimized(
     input: Tensor, numel: int, n_bins: int, ratio: float, bit_width: int
 ) -> tuple[Tensor, Tensor]:
-    """The largest and the smallest value to store: from both ends inwards, bin by bin, to the side
-    that loses less, as long as a share of the bins is left.
+    """Return the largest and the smallest value to store. The range shrinks from both ends, bin by
+    bin, at the end that loses less, as long as a share of the bins is left.
     """
     x = input.reshape(-1)[:numel]
     low, high = float(x.min()), float(x.max())
@@ -333,7 +335,7 @@ def choose_qparams_optimized(
     while start + least < end:
         left = _loss(x, start + width, end, bit_width)
         right = _loss(x, start, end - width, bit_width)
-        if now < left and now < right and now < best:  # a valley
+        if now < left and now < right and now < best:  # a local minimum
             best, low, high = now, start, end
         if left < right:
             start, now = start + width, left
@@ -362,7 +364,7 @@ def _efficientzerotensor__out(size: Sequence[int], *, out: Tensor) -> Tensor:
 
 
 def promote_types(type1: Any, type2: Any) -> int:
-    """The number of the dtype that operations on both compute in."""
+    """Return the number of the dtype in which operations on both compute."""
     return SCALAR_TYPES.index(dtypes.promote_types(type1, type2).name)
 
 

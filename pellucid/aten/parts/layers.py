@@ -1,6 +1,6 @@
-"""Operators of aten that whole layers and their gradients are made of: attention, recurrent cells,
-bags of embeddings, second gradients of convolutions, images resized by Lanczos' filter. Named as
-in `tensors`.
+"""Operators of aten that are building blocks of whole layers and their gradients: attention,
+recurrent cells, embedding bags, second gradients of convolutions, Lanczos resizing. They are named
+as in `tensors`.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def _scaled_dot_product_attention_math(
     scale: float | None = None,
     enable_gqa: bool = False,
 ) -> tuple[Tensor, Tensor]:
-    """What attends, and the weights."""
+    """Return the result of attention, and the weights."""
     if enable_gqa:
         times = query.shape[-3] // key.shape[-3]
         key, value = (T.repeat_interleave(t, times, -3) for t in (key, value))
@@ -47,7 +47,8 @@ def _scaled_dot_product_attention_math(
             )
         closed = T.ones(scores.shape[-2:], dtype=dtypes.bool_).triu(1)
         scores = scores.masked_fill(closed, -math.inf)
-    if attn_mask is not None:  # added, booleans too: what calls this has made numbers of them
+    # added, even if boolean: callers have converted such masks to numbers
+    if attn_mask is not None:
         scores = scores + attn_mask
     weights = _safe_softmax(scores, -1)
     if dropout_mask is not None:
@@ -85,7 +86,7 @@ def _native_multi_head_attention(
     ]
     scores = T.matmul(heads[0] / math.sqrt(embed_dim // num_head), heads[1].transpose(-2, -1))
     if mask is not None:
-        if mask_type == 1:  # of keys, sequence by sequence
+        if mask_type == 1:  # a mask of keys for each sequence
             mask = mask[:, None, None, :]
         scores = scores.masked_fill(mask.to(dtypes.bool_), -math.inf)
     weights = T.softmax(scores, -1)
@@ -214,7 +215,7 @@ def _thnn_differentiable_gru_cell_backward(
 
 # ---- gradients of bags of embeddings ------------------------------------------------------------
 def _bags(offsets: Tensor, indices: Tensor, known: Tensor) -> Tensor:
-    """The bag of each index."""
+    """Return the bag of each index."""
     if known.numel() or not indices.numel():
         return known
     places = T.arange(indices.numel(), dtype=offsets.dtype)
@@ -231,7 +232,7 @@ def _of_each(
     mode: int,
     weights: Tensor | None,
 ) -> Tensor:
-    """The gradient of each row that was looked up, in sums and means."""
+    """Return the gradient of each row that was looked up, for sums and means."""
     rows = grad.index_select(0, bags)
     if mode == 1:
         rows = rows / bag_size.index_select(0, bags)[:, None].to(rows.dtype)
@@ -256,7 +257,7 @@ def _embedding_bag_dense_backward(
     padding_idx: int = -1,
 ) -> Tensor:
     made = T.zeros(num_weights, grad.shape[1], dtype=grad.dtype)
-    if mode == 2:  # to the row that was the largest, column by column
+    if mode == 2:  # column by column to the row with the largest element
         full = (maximum_indices >= 0).to(grad.dtype)
         return made.scatter_add(0, maximum_indices.clamp(min=0), grad * full)
     rows = _of_each(
@@ -401,8 +402,8 @@ def _convolution_double_backward(
     groups: int,
     output_mask: Sequence[bool],
 ) -> tuple[Tensor | None, ...]:
-    """What gradients of a convolution's gradients send to the gradient of its result, to the input
-    and to the weight.
+    """Return what the gradients of a convolution's gradients contribute to the gradients of its
+    result, its input and its weight.
     """
     how = (stride, padding, dilation, transposed, output_padding, groups)
 
@@ -472,12 +473,12 @@ def _grid_sampler_2d_cpu_fallback_backward(
     )
 
 
-_LOBES = 3  # of Lanczos' filter, on each side
+_LOBES = 3  # lobes of Lanczos' filter on each side
 
 
 def _lanczos(size: int, made: int, align_corners: bool, factor: float | None) -> np.ndarray:
-    """The matrix that resizes one axis: in each row the filter around the place that an element of
-    the result has in the input, widened where there are fewer of them.
+    """Return the matrix that resizes one axis. Each row holds the filter around the position of an
+    output element in the input, widened for downsampling.
     """
     if align_corners:
         step = (size - 1) / (made - 1) if made > 1 else 0.0

@@ -1,5 +1,5 @@
-"""Operators of aten that PyTorch's own functions on matrices, Fourier transforms, convolutions,
-normalizations and sparse tensors are made of. Named as in `tensors`.
+"""Operators of aten that are building blocks of PyTorch's functions for matrices, Fourier
+transforms, convolutions, normalization and sparse tensors. They are named as in `tensors`.
 """
 
 from __future__ import annotations
@@ -150,7 +150,7 @@ def _aminmax__dim(self: Tensor, dim: int, keepdim: bool = False) -> Any:
 
 @one_node("SafeSoftmax", "self", "out", safe_softmax_gradient)
 def _safe_softmax(self: Tensor, dim: int, dtype: Any = None) -> Tensor:
-    """Softmax, but zeros for a row of which everything is masked with -inf."""
+    """Return the softmax, with zeros for a row that is entirely masked with -inf."""
     made = T.softmax(self, dim, dtype=dtype)
     closed = T.all(T.eq(self, -math.inf), dim, keepdim=True)
     return titled(T.where(closed, T.zeros((), dtype=made.dtype), made), "SafeSoftmax", of=(self,))
@@ -158,7 +158,7 @@ def _safe_softmax(self: Tensor, dim: int, dtype: Any = None) -> Tensor:
 
 # ---- Fourier transforms --------------------------------------------------------------------------
 def _factor(self: Tensor, dim: Sequence[int], normalization: int, last: int = 0) -> float:
-    """What sums are multiplied with: nothing, 1 / sqrt(n) or 1 / n."""
+    """Return the factor of the sums: 1, 1 / sqrt(n) or 1 / n."""
     sizes = [self.shape[d] for d in dim]
     if last:
         sizes[-1] = last

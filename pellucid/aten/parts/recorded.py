@@ -1,5 +1,5 @@
-"""`torch.ops.profiler`: the operators that begin and end a named part of the profile. Programs from
-before `torch.profiler.record_function` call them.
+"""`torch.ops.profiler`: the operators that begin and end a named part of the profile, called by
+programs that predate `torch.profiler.record_function`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ..overload import define
 
 _RECORD = "__torch__.torch.classes.profiler._RecordFunction"
 _count = itertools.count(1)
-_open: dict[int, record_function] = {}  # by the numbers that tensors stand for
+_open: dict[int, record_function] = {}  # keys: the numbers that handles (tensors) hold
 
 
 def _enter_new(name: str, args: str | None = None) -> record_function:

@@ -1,4 +1,4 @@
-"""Operators of aten that PyTorch's own functions are made of, and that have no other name.
+"""Operators of aten that are building blocks of PyTorch's functions and have no public name.
 
 A function has the operator's name, with the overload's after two underscores where overloads
 differ.
@@ -27,7 +27,7 @@ def _cast(kind: dtypes.dtype) -> Callable[..., Tensor]:
 
 
 def named(scope: dict[str, Any], **functions: Callable[..., Any]) -> None:
-    """Put functions that were made into a module, under the names of operators."""
+    """Add generated functions to a module, under the names of operators."""
     for name, function in functions.items():
         function.__name__, function.__module__ = name, scope["__name__"]
         scope[name] = function

@@ -63,12 +63,14 @@ def _sum_aval(x: Any, *, dim: Any = None, keepdim: bool = False) -> Any:
 
 
 def _batch_sums(b: Any) -> Any:
-    """A number is summed as a vector of one."""
+    """Batching rule of sums: a number is summed as a vector of one."""
     return b.along_dims() if b.ndim else b.call(b.F.unsqueeze(b[0], dim=1), dim=(1,), keepdim=False)
 
 
 def _batch_whole(name: str) -> Any:
-    """The reduction of each sample, by the operation that takes dimensions."""
+    """Return the batching rule of a reduction of everything: reduce each sample with the operation
+    `name`, which takes dimensions.
+    """
 
     def batch(b: Any) -> Any:
         x = b[0] if b.ndim else b.F.unsqueeze(b[0], dim=1)
@@ -78,7 +80,7 @@ def _batch_whole(name: str) -> Any:
 
 
 def _expand_sum(e: Any, x: Any) -> bool:
-    """Booleans and narrow integers become int64 first."""
+    """Lowering: cast booleans and narrow integers to int64 first."""
     if x.dtype not in ("bool", "int32") or e.i.outputs[0].dtype != "int64":
         return False
     e.give(e.i.op, e.new("cast", x, dtype="int64", shape=x.shape), **e.i.params)
@@ -210,7 +212,7 @@ mean_all_op = defop(
 
 
 def _mean_written(out: Tensor, args: tuple[Any, ...], given: dict[str, Any]) -> dict[str, Any]:
-    """The mean is of the dtype of `out=`, where both are floats."""
+    """Return the dtype for a mean written to `out=`: that of `out`, if both are floats."""
     input = args[0] if args else given.get("input")
     if not isinstance(input, Tensor):
         return {}
@@ -289,7 +291,9 @@ defop(
 
 
 def _nansum_written(out: Tensor, args: tuple[Any, ...], given: dict[str, Any]) -> dict[str, Any]:
-    """Sums of floats have a kernel for floats alone."""
+    """Return the dtype for a nansum written to `out=`. For floats, PyTorch's kernel writes only
+    floats.
+    """
     input = args[0] if args else given.get("input")
     if (
         isinstance(input, Tensor)
@@ -391,7 +395,9 @@ def _prod_grad(
 
 
 def _prod_of_others(F: Any, x: Any, dim: int, shape: tuple[int, ...]) -> Any:
-    """For every element the product of all others along `dim`, without division (some are 0)."""
+    """Return, for every element, the product of all others along `dim`, without division, as some
+    are 0.
+    """
     if F.raw:
         xp = F.xp
         x = xp.moveaxis(x, dim, -1)
@@ -399,7 +405,7 @@ def _prod_of_others(F: Any, x: Any, dim: int, shape: tuple[int, ...]) -> Any:
         xp.cumprod(x[..., :-1], -1, out=left[..., 1:])
         xp.cumprod(x[..., :0:-1], -1, out=right[..., -2::-1])
         return xp.moveaxis(left * right, -1, dim)
-    # Recorded: n copies of the line, the k-th with its k-th element replaced by 1. Quadratic, but
+    # Recorded: n copies of the line, with element k of copy k replaced by 1. This is quadratic, but
     # differentiable to any order.
     n = shape[dim]
     x = x.transpose(dim, -1)
@@ -555,7 +561,7 @@ def _shared_grad(F: Any, g: Any, input: Any, out: Any, input_shape: Any) -> Any:
         mask = F.cast(same, dtype=out.dtype)
         dims = tuple(range(len(input_shape)))
         return g * (mask / F.sum(mask, dim=dims, keepdim=True)) if dims else g * mask
-    if type(value) is np.ndarray and np.isnan(value):  # NaN shares it, too
+    if type(value) is np.ndarray and np.isnan(value):  # NaNs share the gradient, too
         return F.where(
             input == input, 0.0, g / float(np.isnan(input if F.raw else input._array).sum())
         )
@@ -717,7 +723,7 @@ _aminmax = return_types.make("aminmax", "min max")
 
 
 def _min_and_max(x: Tensor, dim: Any, keepdim: bool) -> Any:
-    if tracing.tracer():  # loops of a compiled program have the two
+    if tracing.tracer():  # in compiled programs, two reductions share a loop
         return amin_op.call(x, dim=dim, keepdim=keepdim), amax_op.call(x, dim=dim, keepdim=keepdim)
     return _aminmax_op.call(x, dim=dim, keepdim=keepdim)
 

@@ -1,4 +1,4 @@
-"""Differences of neighbors, numerical gradients, integrals by the trapezoid rule."""
+"""Differences of neighbors, numerical gradients, integrals by the trapezoidal rule."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def diff(
 
 
 def _trapezoids(name: str, y: Any, x: Any, dx: Any, number: int) -> Any:
-    """Areas under neighboring values along a dimension, doubled."""
+    """Return twice the areas under neighboring values along a dimension."""
     if x is None:
         _refused(name, y, dx)
         width: Any = dx
@@ -114,8 +114,8 @@ def _dim_of(name: str, y: Any, x: Any, dim: int) -> int:
 
 
 def _widths(name: str, y: Any, x: Any, dim: int) -> Any:
-    """The distances of neighbors of `x`: a vector along the dimension, or what broadcasts with
-    `y`.
+    """Return the distances of neighbors of `x`: a vector along the dimension, or something that
+    broadcasts with `y`.
     """
     ndim, shape = y._array.ndim, x._array.shape
     if len(shape) == 1:
@@ -129,7 +129,7 @@ def _widths(name: str, y: Any, x: Any, dim: int) -> Any:
 
 
 def _over(x: Any, divisor: Any) -> Any:
-    """A quotient; PyTorch's code in C has a node of its own for the one of a number."""
+    """Return a quotient. PyTorch's C++ code has a separate node for division by a number."""
     quotient = x / divisor
     return (
         quotient
@@ -139,14 +139,14 @@ def _over(x: Any, divisor: Any) -> Any:
 
 
 def _times(x: Any, factor: float) -> Any:
-    """A product with a number, whose node is that of such products."""
+    """Return a product with a number, with PyTorch's node for such products."""
     return titled(x * factor, "MulBackward1", of=(x,), other=factor)
 
 
 def _integral(name: str, y: Any, x: Any, dx: Any, dim: int) -> Tensor:
     number = _dim_of(name, y, x, dim)
     shape = y._array.shape
-    if shape[number] == 0:  # of y's own type
+    if shape[number] == 0:  # in the dtype of y
         return make_tensor(
             constant(np.zeros((*shape[:number], *shape[number + 1 :]), y._array.dtype))
         )
@@ -207,7 +207,7 @@ def cumulative_trapezoid(
 
 # ---- numerical gradient -----------------------------------------------------------------------
 def _steps(input: Any, spacing: Any, given: Any, dims: tuple[int, ...]) -> list[Any]:
-    """For each dimension the distance of samples, a number, or their places, a vector."""
+    """Return for each dimension the distance of samples, a number, or their positions, a vector."""
     if spacing is None or isinstance(spacing, (int, float, complex)):
         return [1 if spacing is None else spacing] * len(dims)
     each = list(spacing)
@@ -235,7 +235,9 @@ def _steps(input: Any, spacing: Any, given: Any, dims: tuple[int, ...]) -> list[
 
 
 def _gradient_along(x: Any, dim: int, step: Any, edge_order: int) -> Any:
-    """Differences of second order inside, for samples at any places; one-sided at the ends."""
+    """Return second-order differences inside, for samples at any positions, and one-sided ones at
+    the ends.
+    """
     n = x._array.shape[dim]
 
     def at(start: int, stop: int) -> Any:
@@ -243,7 +245,7 @@ def _gradient_along(x: Any, dim: int, step: Any, edge_order: int) -> Any:
 
     if isinstance(step, Tensor):
         shape = [-1 if d == dim else 1 for d in range(x._array.ndim)]
-        places = step._array.shape[0]  # one for each sample, or one for all of them
+        places = step._array.shape[0]  # one position for each sample, or a single one
         width = (_slice(step, 0, 1, places) - _slice(step, 0, 0, places - 1)).reshape(shape)
         h1, h2 = _slice(width, dim, 0, places - 2), _slice(width, dim, 1, places - 1)
         inner = (
@@ -278,7 +280,9 @@ def _gradient_along(x: Any, dim: int, step: Any, edge_order: int) -> Any:
 
 
 def _edge(x0: Any, x1: Any, x2: Any, h1: Any, h2: Any, sign: int) -> Any:
-    """The slope of the parabola through three samples, at the first (`sign` 1) or the last (-1)."""
+    """Return the slope of the parabola through three samples, at the first (`sign` 1) or the last
+    one (-1).
+    """
     one, two = (h1, h2) if sign == 1 else (h2, h1)
     near, far = (2 * one + two) / (one * (one + two)), one / (two * (one + two))
     middle = (h1 + h2) / (h1 * h2)
@@ -316,7 +320,7 @@ def gradient(
     if any(shape[d] < edge_order + 1 for d in dims):
         raise ShapeError("torch.gradient expected each dimension size to be at least edge_order+1")
     if input.dtype is dtypes.bool_:
-        input - input  # which is refused
+        input - input  # raises the error for bools
     x: Any = input if input.dtype.is_floating_point or input.dtype.is_complex else to_float(input)
     return tuple(
         _gradient_along(x, d, step, edge_order) for d, step in zip(dims, steps, strict=True)

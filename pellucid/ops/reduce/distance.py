@@ -46,15 +46,15 @@ def _distances(xp: Any, gap: Any, p: float) -> Any:
 
 
 def _by_products(xp: Any, x: Any, y: Any) -> Any:
-    """Euclidean distances from |x|^2 - 2 x.y + |y|^2: one matrix product, less exact for near
-    points.
+    """Return Euclidean distances as the root of |x|^2 - 2 x.y + |y|^2: one matrix product, less
+    exact for near points.
     """
     square = (x * x).sum(-1)[..., :, None] + (y * y).sum(-1)[..., None, :] - 2 * (x @ y.mT)
     return xp.sqrt(xp.maximum(square, 0))
 
 
-# Pairs are handled in blocks of rows so that no (rows, columns, width) array gets larger than this
-# many elements.
+# Process pairs in blocks of rows, so that no array (rows, columns, width) gets more elements than
+# this.
 _BLOCK = 1 << 22
 
 
@@ -71,12 +71,14 @@ def _cdist(xp: Any, x: Any, y: Any, *, p: float, by_products: bool) -> Any:
 
 
 def _some(F: Any, mask: Any) -> bool:
-    """Whether anything is marked; while a rule is traced something may be, in another call."""
+    """Return whether any element of the mask is set. True while a rule is traced, as one may be set
+    in another call.
+    """
     return bool(mask.any()) if not F.raw or type(mask) is np.ndarray else True
 
 
 def _pair_slopes(F: Any, g: Any, x: Any, y: Any, d: Any, p: float) -> Any:
-    """g * d(distance)/d(x - y) for every pair, (..., rows, columns, width)."""
+    """Return g * d(distance)/d(x - y) for every pair, of shape (..., rows, columns, width)."""
     shape = (*x.shape[:-1], 1, x.shape[-1])
     gap = x.reshape(shape) - y.reshape((*y.shape[:-2], 1, *y.shape[-2:]))
     g, d = g.reshape((*g.shape, 1)), d.reshape((*d.shape, 1))
@@ -85,7 +87,7 @@ def _pair_slopes(F: Any, g: Any, x: Any, y: Any, d: Any, p: float) -> Any:
     zero = values(F, d) == 0
     safe = d + constant(F, zero.astype(values(F, d).dtype)) if _some(F, zero) else d
     if p == math.inf:
-        # of a distance that is NaN every difference is the largest
+        # if a distance is NaN, every difference counts as the largest
         top = ~(abs(values(F, gap)) < values(F, d))
         return _signs(F, gap) * constant(F, (top & ~zero).astype(values(F, d).dtype)) * g
     if p == 2:
@@ -97,7 +99,7 @@ def _pair_slopes(F: Any, g: Any, x: Any, y: Any, d: Any, p: float) -> Any:
 
 
 def _signs(F: Any, gap: Any) -> Any:
-    """-1, 0 or 1, and NaN for NaN."""
+    """Return -1, 0 or 1, and NaN for NaN."""
     whole = values(F, gap)
     unknown = whole != whole
     if not _some(F, unknown):
@@ -127,7 +129,7 @@ def _cdist_right(F: Any, g: Any, input: Any, other: Any, out: Any, p: float) -> 
 
 
 def _none(F: Any, x: Any) -> Any:
-    """The gradient of what does not depend on a value: zeros, for NaN too."""
+    """Return a gradient of zeros, also for NaN, that stays connected to `x`."""
     made = F.abs(x) * 0
     unknown = values(F, made) != values(F, made)
     return F.where(constant(F, unknown), 0.0, made) if _some(F, unknown) else made
@@ -267,7 +269,7 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = _MODES[0])
                 else f"expected scalar type {first.dtype.scalar_type_name} but found {other.dtype.scalar_type_name}",
                 op="cdist",
             )
-        y = F.cast(y, dtype=x._array.dtype)  # without elements
+        y = F.cast(y, dtype=x._array.dtype)  # only without elements do dtypes differ here
     made = F.cdist(x, y, p=float(p), by_products=fast)
     if fast and made._array.size and a[-1]:
         return drawn(made, "ViewBackward0", _draw_products, x1, x2)
@@ -275,7 +277,7 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = _MODES[0])
 
 
 def _draw_products(node: Any, edges: tuple[Any, Any]) -> None:
-    """Distances of stacks of rows, with views around them."""
+    """Give the node PyTorch's nodes: distances of stacks of rows, with views around them."""
     shape = node.shape
     lead, batch = shape[:-2], math.prod(shape[:-2])
     inner = moved_before(node)
@@ -331,7 +333,7 @@ def pdist(input: Tensor, p: float = 2) -> Tensor:
         make_tensor(tracing.constant(np.ascontiguousarray(places))) for places in _pairs(n)
     )
     first, second = input.index_select(0, rows), input.index_select(0, columns)
-    if p == 0:  # the gradient is zeros, not None as that of a norm
+    if p == 0:  # the gradient is zeros, not None as for a norm
         pairs = (F.unsqueeze(x, dim=1) for x in (first, second))
         return titled(
             F.reshape(F.cdist(*pairs, p=0.0, by_products=False), shape=(-1,)), "Pdist", of=(input,)
@@ -342,7 +344,7 @@ def pdist(input: Tensor, p: float = 2) -> Tensor:
 
 @tracing.independent
 def _pairs(n: int) -> Any:
-    """First and second of each pair of n things."""
+    """Return the first and the second members of all pairs of n things."""
     return np.triu_indices(n, 1)
 
 
@@ -411,7 +413,7 @@ def cov(
 
 
 def _over(x: Any, count: Any) -> Any:
-    """A quotient; PyTorch keeps the count as a tensor."""
+    """Return a quotient. PyTorch's node saves the count as a tensor."""
     tensor = hooked() and type(count) is int
     return x / (make_tensor(np.asarray(count)) if tensor else count)
 
@@ -463,7 +465,7 @@ def _observation_weights(fweights: Any, aweights: Any, n: int) -> Any:
             )
         if w._array.size:
             if hooked():
-                w.min()  # which PyTorch asks for, and keeps
+                w.min()  # PyTorch computes and saves it
             tracing.check(_check_not_negative, w._array, name)
         weights = w if weights is None else weights * w
     return weights

@@ -54,7 +54,7 @@ def hash_tensor(input: Tensor, dim: Any = (), *, keepdim: bool = False, mode: in
         METHODS["permute"](bits, (*dims, *others)),
         (count, math.prod(input.shape[d] for d in others)),
     )
-    while count > 1:  # halve it
+    while count > 1:  # fold one half onto the other
         half = count // 2
         folded = rest[:half] ^ rest[half : 2 * half]
         rest, count = FUNCTIONS["torch"]["cat"]([folded, rest[2 * half :]]), count - half

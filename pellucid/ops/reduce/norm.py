@@ -77,18 +77,18 @@ def _vector_norm_grad(
     F: Any, g: Any, input: Any, out: Any, input_shape: Any, ord: float, dim: Any, keepdim: bool
 ) -> Any:
     if ord == 0:
-        return None  # how many there are depends on none of them
+        return None  # the count of nonzero elements has no gradient
     g, out = restore(g, input_shape, dim, keepdim), restore(out, input_shape, dim, keepdim)
     if ord == 1:
         return F.sgn(input) * g
-    # Where the norm is 0 the gradient is taken as 0 instead of 0/0 (the second derivative stays NaN
-    # there, as it should). traced: it may be 0 in another call
+    # If the norm is 0, the gradient is defined as 0 instead of 0/0 (the second derivative stays
+    # NaN, as it should). While tracing, the norm may be 0 in another call.
     if F.raw and type(out) is not np.ndarray and input.dtype.kind == "f":
         share = g if math.isinf(ord) else g / (out if ord == 2 else F.pow(out, ord - 1))
         return F.where(out == 0, 0.0, _slope(F, input, out, ord, dim) * share)
     zero = values(F, out) == 0
     if ord == 2:
-        # of one element it is exactly g or -g
+        # for a single element it is exactly g or -g
         made = (
             input / out * g if values(F, out).size == values(F, input).size else input * (g / out)
         )
@@ -96,7 +96,7 @@ def _vector_norm_grad(
     if math.isinf(ord):
         top = abs(values(F, input)) == values(F, out)
         share = top.astype(values(F, out).dtype)
-        # none is the largest where the norm is NaN
+        # no element equals the norm if that is NaN
         count = library(F).maximum(share.sum(axis=dim, keepdims=True), 1)
         share = share / count.astype(share.dtype)
         return F.sgn(input) * ((share if F.raw else make_tensor(share)) * g)
@@ -108,14 +108,15 @@ def _vector_norm_grad(
             slope = _zero_where(F, nothing, slope)
     else:
         slope = input * F.pow(size, ord - 2)
-    if ord > 2 and zero.any():  # nothing is infinite then, in the second derivative either
+    # for these orders nothing is infinite, not even in the second derivative
+    if ord > 2 and zero.any():
         return input * F.pow(size, ord - 2) * (g / F.pow(_one_where(F, zero, out), ord - 1))
     made = slope * (g / F.pow(out, ord - 1))
     return _zero_where(F, zero, made) if zero.any() else made
 
 
 def _slope(F: Any, input: Any, out: Any, ord: float, dim: Any) -> Any:
-    """The gradient but for a factor of each norm, for all values."""
+    """Return the gradient up to a factor for each norm, for all values."""
     if ord == 2:
         return input
     if math.isinf(ord):
@@ -201,7 +202,7 @@ defop(
     samples=cases(
         *(
             (((3, 4),), {"ord": p, "dim": dim, "keepdim": False})
-            for p in (0.5, 1, 1.5, 2, 3, INF, -INF)  # of 0 there is no gradient
+            for p in (0.5, 1, 1.5, 2, 3, INF, -INF)  # order 0 has no gradient
             for dim in (None, (1,))
         ),
         complex=True,
@@ -216,7 +217,7 @@ defop(
 
 
 def _in_dtype(name: str, x: Tensor, dtype: Any) -> Tensor:
-    """The tensor in the type that a norm is asked to compute in."""
+    """Convert the tensor to the dtype in which a norm is asked to compute."""
     if dtype is None:
         return x
     dtype = dtypes.check_dtype(dtype, name.replace(".", "_"))
@@ -362,7 +363,7 @@ def matrix_norm(
 
 def _largest(x: Any, dim: int, ord: Any, keepdim: bool = False) -> Any:
     if ord > 0 and x._array.shape[dim] == 0:
-        return x.sum(dim, keepdim)  # a norm over nothing is 0
+        return x.sum(dim, keepdim)  # the norm of nothing is 0
     return x.amax(dim, keepdim) if ord > 0 else x.amin(dim, keepdim)
 
 
@@ -530,10 +531,10 @@ def _no_whole_numbers(x: Tensor) -> None:
 
 
 def _nuclear(input: Tensor, dim: Any = (-2, -1), keepdim: bool = False) -> Tensor:
-    if isinstance(dim, bool):  # without dimensions, it comes second
+    if isinstance(dim, bool):  # without dimensions, `keepdim` is the second argument
         dim, keepdim = (-2, -1), dim
     if hasattr(dim, "__index__") and not getattr(dim, "ndim", 0):
-        dim = (int(dim),) * 2  # one for a list of two
+        dim = (int(dim),) * 2  # one number stands for a list of two
     return matrix_norm(input, "nuc", dim, keepdim)
 
 
@@ -652,7 +653,7 @@ def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
         raise DtypeError(
             f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {input.dtype.scalar_type_name}"
         )
-    # which `renorm_` does not overwrite
+    # a copy, which `renorm_` does not overwrite
     own = F.clone(input) if input._rg and local.grad else input
     sizes = F.vector_norm(
         own, ord=float(p), dim=tuple(d for d in range(ndim) if d != keep), keepdim=True
@@ -771,7 +772,7 @@ def matrix_rank(
         square(A, "torch.linalg.matrix_rank")
     several = [t._array.shape for t in (rtol, atol) if isinstance(t, Tensor)]
     wanted = broadcast_shapes(*several, x.shape[:-2])
-    if wanted != x.shape[:-2]:  # PyTorch writes the result into a tensor made before
+    if wanted != x.shape[:-2]:  # PyTorch writes the result to a tensor that it has allocated before
         warn(resized(x.shape[:-2], wanted))
     return make_tensor(
         tracing.effect(_ranks, x, number_or_array(atol), number_or_array(rtol), bool(hermitian))

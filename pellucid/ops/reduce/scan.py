@@ -31,8 +31,8 @@ def _flip(F: Any, x: Any, dim: int) -> Any:
 
 
 def _in_order(x: Any) -> Any:
-    """The elements in order in memory: results of running functions are, whatever the order of what
-    they are given.
+    """Return the elements in C order. Scans return contiguous results whatever the layout of their
+    argument.
     """
     return np.ascontiguousarray(x) if type(x) is np.ndarray and x.ndim else x
 
@@ -96,8 +96,8 @@ def _cumprod_grad(F: Any, g: Any, input: Any, out: Any, input_shape: Any, dim: i
             return made
     if not (values == 0).any():
         return _cumsum_grad(F, g * F.conj(out), input_shape, dim) / F.conj(input)
-    # With a zero, dividing by it is replaced by products that leave one element out: line k has its
-    # k-th element set to 1.
+    # With a zero, replace the division by products that leave out one element: element k of line k
+    # is set to 1.
     n = input_shape[dim]
     eye = np.eye(n, dtype=values.dtype)
     keep = np.triu(np.ones((n, n), values.dtype))  # element k takes part in results k, k+1, ...
@@ -180,7 +180,7 @@ def cumprod(input: Tensor, dim: int, *, dtype: dtypes.dtype | None = None) -> Te
 
 
 def _accumulated_in_place(function: Any) -> None:
-    """The method that writes into its tensor accumulates in the tensor's own dtype."""
+    """Define the in-place method of a scan, which accumulates in the tensor's own dtype."""
 
     def within(self: Tensor, dim: int, *, dtype: dtypes.dtype | None = None) -> Tensor:
         if dtype is not None and dtype is not self.dtype:
@@ -201,7 +201,9 @@ _accumulated_in_place(cumprod)
 
 # ---- running extremes -------------------------------------------------------------------------
 def _running(x: Any, dim: int, better: Any) -> Any:
-    """(running extreme, index of its last occurrence so far); a NaN stays once met."""
+    """Return the running extreme and the index of its last occurrence so far. After a NaN, it stays
+    NaN.
+    """
     if x.ndim == 0:
         return x.copy(), np.zeros((), np.int64)
     x = _in_order(x)
@@ -329,11 +331,11 @@ def _logcumsumexp(xp: Any, x: Any, *, dim: int) -> Any:
 
 
 def _complex_logcumsumexp(x: Any, dim: int) -> Any:
-    # Sums of 1, 2, 4 ... neighbors are put together, each with the larger one taken out, so that
-    # none is lost beside a far larger one.
+    # Combine sums of 1, 2, 4 ... neighbors. The larger one is factored out each time, so that no
+    # term is lost next to a far larger one.
     out = np.moveaxis(x.copy(), dim, 0)
     out[np.isnan(out)] = complex(np.nan, np.nan)
-    out[np.isneginf(out.real) & ~np.isnan(out)] = -np.inf  # its angle means nothing
+    out[np.isneginf(out.real) & ~np.isnan(out)] = -np.inf  # the imaginary part means nothing then
     step = 1
     while step < len(out):
         out[step:] = _complex_logaddexp(out[:-step], out[step:])
@@ -342,7 +344,9 @@ def _complex_logcumsumexp(x: Any, dim: int) -> Any:
 
 
 def _complex_logaddexp(a: Any, b: Any) -> Any:
-    """log(exp(a) + exp(b)): the larger one plus log1p of the exponential of their difference."""
+    """Return log(exp(a) + exp(b)): the larger one plus log1p of the exponential of their
+    difference.
+    """
     first = a.real < b.real
     low, high = np.where(first, a, b), np.where(first, b, a)
     ratio = np.exp(low - high)
@@ -355,8 +359,8 @@ def _complex_logaddexp(a: Any, b: Any) -> Any:
 
 
 def _logcumsumexp_grad(F: Any, g: Any, input: Any, out: Any, input_shape: Any, dim: int) -> Any:
-    # d out_j / d x_i = exp(x_i - out_j) for i <= j. Positive and negative gradients are summed
-    # apart, in logarithms, so that exp(-out_j) cannot overflow.
+    # d out_j / d x_i = exp(x_i - out_j) for i <= j. Sum positive and negative gradients separately,
+    # as logarithms, so that exp(-out_j) cannot overflow.
     if not input_shape:
         return g
     input = F.conj(input)
@@ -377,7 +381,7 @@ def _logcumsumexp_grad(F: Any, g: Any, input: Any, out: Any, input_shape: Any, d
 
 
 def _logcumsumexp_grad_recorded(g: Any, input: Any, out: Any, dim: int) -> Any:
-    """The same sum with all pairs (i, j) spelled out: quadratic, but differentiable to any order."""
+    """Return the same sum over all pairs (i, j): quadratic, but differentiable to any order."""
     x, out, g = (t.movedim(dim, -1) for t in (input, out, g))
     n = x._array.shape[-1]
     later = make_tensor(tracing.constant(np.triu(np.ones((n, n), bool))))  # row i, column j >= i

@@ -1,6 +1,4 @@
-"""Looking values up and counting them: searchsorted, bucketize, isin, histograms. None has a
-gradient.
-"""
+"""Search and counting: searchsorted, bucketize, isin, histograms. None of them has a gradient."""
 
 from __future__ import annotations
 
@@ -39,7 +37,7 @@ def _places(ordered: Any, values: Any, right: bool, kind: Any, common: Any) -> A
     return _by_numpy(ordered, values, right).astype(kind) if made is None else made
 
 
-# the dtypes that PyTorch searches, and those that hold their values and are searched instead
+# the dtypes that PyTorch searches, each with the wider dtype in which the search runs here
 _SEARCHED = {
     dtypes.BY_NAME[name].numpy: np.dtype(wide)
     for name, wide in (
@@ -57,14 +55,14 @@ _SEARCHED = {
 
 
 def _compared(x: Any, common: Any) -> Any:
-    """An array in the dtype in which it is searched, rounded to the common one."""
+    """Round an array to the common dtype and convert it to the dtype in which it is searched."""
     wide = _SEARCHED.get(common, common)
     x = x if x.dtype is common else x.astype(common)
     return x if wide is common else x.astype(wide)
 
 
 def _by_numpy(ordered: Any, values: Any, right: bool) -> Any:
-    """Binary searches side by side, which ask the same elements as the kernel's."""
+    """Do all binary searches side by side. They compare the same elements as the kernel."""
     low = np.zeros(values.shape, np.int64)
     high = np.full(values.shape, ordered.shape[-1])
     for _ in range(ordered.shape[-1].bit_length()):
@@ -79,7 +77,7 @@ def _by_numpy(ordered: Any, values: Any, right: bool) -> Any:
 
 
 def _common(ordered: Tensor, values: Any) -> Any:
-    """The dtype of boundaries and values."""
+    """Return the common dtype of boundaries and values."""
     kind = ordered._array.dtype
     if not (isinstance(values, Tensor) and values._array.dtype is kind):
         kind = common_dtype((ordered, values)).numpy
@@ -95,7 +93,7 @@ def _refuse_complex(value: Any) -> None:
 
 
 def _number(value: Any, common: Any) -> Any:
-    """The array of a number, which wraps where it is beyond the dtype's range."""
+    """Return the array of a number, which wraps around if it exceeds the range of the dtype."""
     return tracing.constant(np.asarray(value).astype(common))
 
 
@@ -190,7 +188,9 @@ _INT32, _INT64 = np.dtype(np.int32), np.dtype(np.int64)
 
 
 def _found(ordered: Any, values: Any, right: bool, out_int32: bool, common: Any) -> Tensor:
-    """The places of values among boundaries; where one is without data, so are they."""
+    """Return the positions of values among boundaries. If one argument is on the meta device, so is
+    the result.
+    """
     kind = np.int32 if out_int32 else np.int64
     if MetaArray in (type(ordered), type(values)):
         return make_tensor(MetaArray(values.shape, kind))
@@ -229,7 +229,7 @@ def bucketize(
     >>> torch.bucketize(torch.tensor([0, 4]), torch.tensor([1, 3, 5]))
     tensor([0, 2])
     """
-    if is_plain(input) and is_plain(boundaries):  # the everyday call
+    if is_plain(input) and is_plain(boundaries):  # fast path
         values, edges, kind = input._array, boundaries._array, boundaries._array.dtype
         if (
             kind in REAL
@@ -309,7 +309,7 @@ def _occurs(a: Any, b: Any, common: Any, assume_unique: bool, invert: bool) -> A
 
 
 def _held(t: Tensor, name: str) -> Any:
-    """The tensor's array, refused when it is without data: the result's values would be needed."""
+    """Return the tensor's array. Refuse meta tensors, whose values would be needed."""
     if t.is_meta:
         raise UnsupportedError(f"{name} on a meta tensor: it reads the values")
     return t._array
@@ -412,7 +412,9 @@ _histogramdd = return_types.make("histogramdd", "hist bin_edges")
 
 
 def _edges(x: Any, bins: Any, low_high: Any, name: str, dim: int = 0) -> Any:
-    """The bins' edges: given, or `bins` equal parts of a range (the data's own by default)."""
+    """Return the edges of the bins: given ones, or those of `bins` equal parts of a range (by
+    default that of the data).
+    """
     if isinstance(bins, Tensor):
         return bins._array
     if bins <= 0:
@@ -439,7 +441,7 @@ def _parts_of_range(x: Any, bins: int, low_high: Any, kind: Any, dim: int) -> An
         )
     if low == high:
         low, high = low - 0.5, high + 0.5
-    # In the element type, from both ends towards the middle, as PyTorch's linspace.
+    # Compute in the element type, from both ends towards the middle, as PyTorch's linspace does.
     step, k = (
         kind.type((kind.type(high) - kind.type(low)) / kind.type(bins)),
         np.arange(bins + 1).astype(kind),
@@ -452,7 +454,9 @@ def _parts_of_range(x: Any, bins: int, low_high: Any, kind: Any, dim: int) -> An
 
 
 def _count(x: Any, d: int, edges: list[Any], weight: Any, density: bool) -> Any:
-    """The weights (1 without) of the points `(..., d)` in each cell of the grid of edges."""
+    """Return the sum of the weights (each 1 if None) of the points `(..., d)` in each cell of the
+    grid of edges.
+    """
     points = x.reshape(-1, d)
     weight = None if weight is None else weight.reshape(-1)
     kind = points.dtype
@@ -495,7 +499,7 @@ def _weights(weight: Any, shape: tuple[int, ...], kind: Any, name: str, inner: i
 
 
 def _fits_edges(input: Tensor, edges: list[Tensor]) -> None:
-    """Bins that are given by their edges: a vector of the input's dtype for each dimension."""
+    """Check bins that are given by edges: a vector of the input's dtype for each dimension."""
     for dim, one in enumerate(edges):
         if one.dtype is not input.dtype:
             raise DtypeError(

@@ -17,7 +17,7 @@ from .._rules import require_tensor, values
 from .._samples import Sample
 from ..pointwise import compare
 
-# What a segment without elements gives.
+# the result for an empty segment
 _EMPTY = {"sum": 0.0, "mean": math.nan, "prod": 1.0, "amax": -math.inf, "amin": math.inf}
 
 
@@ -162,7 +162,8 @@ def segment_reduce(
     counts = np.diff(bounds_of, axis=-1)
     starts = (bounds_of[:, :-1] + data._array.shape[axis] * np.arange(before)[:, None]).reshape(-1)
     flat = counts.reshape(-1)
-    # Each element that lies in a segment: which one, and where the element is among all rows.
+    # For each element of a segment: the number of the segment, and the element's index among all
+    # rows.
     owner = np.repeat(np.arange(flat.size), flat)
     place = np.arange(owner.size) + np.repeat(starts - (np.cumsum(flat) - flat), flat)
     elements: Any = data.reshape(before * data._array.shape[axis], *rest).index_select(
@@ -194,7 +195,7 @@ def _bounds(
     given: int,
     unsafe: bool,
 ) -> np.ndarray:
-    """Where the segments begin and end, checked: one number more than there are segments."""
+    """Check and return the bounds of the segments: one number more than there are segments."""
     name, numbers = ("lengths", lengths) if lengths is not None else ("offsets", offsets)
     assert numbers is not None
     array = require_tensor(numbers, "segment_reduce", name)._array

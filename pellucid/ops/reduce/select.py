@@ -1,5 +1,5 @@
 """Reductions that choose elements: max, min, argmax, median, mode, kthvalue, quantile. Their
-gradient goes to what was chosen.
+gradient goes to the chosen elements.
 """
 
 from __future__ import annotations
@@ -132,15 +132,15 @@ _ALONG = tuple(
 
 
 def _choose(name: str, index_rule: Any, **given: Any) -> Any:
-    """An operation (values, indices) along `dim` whose rule gives the index of the chosen element,
-    keeping the dimension.
+    """Return an operation (values, indices) along `dim`. `index_rule` returns the index of the
+    chosen element and keeps the dimension.
     """
 
     def forward(xp: Any, x: Any, *, dim: int, keepdim: bool, **params: Any) -> Any:
         if x.ndim == 0:
             return x.copy(), np.zeros((), np.int64)
         served = type(x) is np.ndarray and config.kernels
-        # Of many two-byte floats some are equal: no k-th of them stands alone.
+        # Many two-byte floats are equal, so the k-th is rarely unique.
         if served and (x.dtype.kind in "fi" or x.dtype in HALVES and name != "kthvalue"):
             way = "kth" if name == "kthvalue" else name
             made = kernels.ordering.select.select(widened(x), dim, way, **params)
@@ -236,8 +236,8 @@ _RESULTS = {
 
 
 def _checked_dim(name: str, input: Any, dim: Any) -> int:
-    """The number of a dimension that has elements; PyTorch looks for that before it looks at the
-    type.
+    """Return the number of a dimension, which must have elements. As in PyTorch, this is checked
+    before the dtype.
     """
     shape = require_tensor(input, name)._array.shape
     if isinstance(dim, bool) or not hasattr(dim, "__index__"):
@@ -258,8 +258,8 @@ def _along(op: Any, name: str, input: Tensor, dim: Any, keepdim: bool, **params:
 
 
 def _real_only(input: Any, name: str, kernel: str) -> None:
-    """Refuse complex numbers, which have no order, in the words of PyTorch's kernel (a whole
-    sentence, or its name).
+    """Refuse complex numbers, which have no order, with PyTorch's message. `kernel` is the whole
+    message or the name of a kernel.
     """
     if require_tensor(input, name)._array.dtype.kind == "c":
         if " " in kernel:
@@ -366,7 +366,7 @@ def _arg_aval(x: Any, *, dim: Any, keepdim: bool) -> Any:
 
 
 def _batch_arg(b: Any) -> Any:
-    """Over a dimension, or over all elements in their order."""
+    """Batching rule: reduce over a dimension, or over all elements of a sample in their order."""
     if b.ndim == 0 or (b.p["dim"] is None and b.p["keepdim"]):
         return None
     return (
@@ -475,8 +475,8 @@ def argmin(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tens
 
 # ---- order statistics -------------------------------------------------------------------------
 def _median_index(x: Any, dim: int, ignore_nan: bool) -> Any:
-    """Index of the lower median along `dim`; of the first NaN where there is one, unless those are
-    left out.
+    """Return the index of the lower median along `dim`. If there is a NaN, that is the first NaN,
+    unless NaNs are ignored.
     """
     order = np.argsort(comparable(x), dim, kind="stable")  # NaN comes last
     n = x.shape[dim]
@@ -492,8 +492,8 @@ def _median_index(x: Any, dim: int, ignore_nan: bool) -> Any:
 
 
 def _mode_index(x: Any, dim: int) -> Any:
-    """Index of the last of the most frequent elements (the smallest such element where several are
-    as frequent).
+    """Return the index of the last of the most frequent elements. Of several equally frequent
+    values, take the smallest.
     """
     lines = x.transpose(moved(x.ndim, dim, -1))
     order = places(lines, lines.ndim - 1, lines.shape[-1], False, "sort")
@@ -501,7 +501,7 @@ def _mode_index(x: Any, dim: int) -> Any:
     position = np.arange(lines.shape[-1])
     start = np.zeros(lines.shape, np.int64)
     np.copyto(start[..., 1:], position[1:], where=ordered[..., 1:] != ordered[..., :-1])
-    run = position - np.maximum.accumulate(start, -1)  # how many equals stand before
+    run = position - np.maximum.accumulate(start, -1)  # how many equal elements come before
     last = run.argmax(-1, keepdims=True)
     return in_order(numpy_fast.take_along_axis(order, last, -1).transpose(moved(x.ndim, -1, dim)))
 
@@ -511,7 +511,7 @@ def _kth_index(x: Any, dim: int, k: int) -> Any:
 
 
 def _alone(x: np.ndarray, values: np.ndarray) -> bool:
-    """Whether each line has one element only that equals its value, which is a number."""
+    """Return whether exactly one element of each line equals its value. False for NaN."""
     return int(np.count_nonzero(x == values)) == values.size
 
 
@@ -718,7 +718,9 @@ def _quantile(
 
 
 def _ranks(q: Tensor, last: Any, top: int, ignore_nan: bool) -> Any:
-    """Where the quantiles lie, of lines whose last place is `last`; -1 stands for NaN in `top`."""
+    """Return the positions of the quantiles in lines whose last position is `last`. A -1 stands for
+    a NaN at `top`.
+    """
     ranks = q * last if ignore_nan else titled(q * top, "MulBackward1", of=(q,), other=top)
     each = broadcast_shapes(ranks._array.shape, last._array.shape)
     ranks = ranks if ranks._array.shape == each else ranks.expand(each)

@@ -1,4 +1,4 @@
-"""softmax, log_softmax, logsumexp: computed with the largest element taken out, so that nothing
+"""softmax, log_softmax, logsumexp. The largest element is subtracted first, so that nothing
 overflows.
 """
 
@@ -21,7 +21,7 @@ from .._rules import library, require_tensor
 from .._samples import cases
 from ._reduction import Dims, as_dtype, dims_of, listed, numpy_names, restore, to_float
 
-_KERNELS = (np.dtype(np.float32), np.dtype(np.float64))  # the floats that native code is for
+_KERNELS = (np.dtype(np.float32), np.dtype(np.float64))  # dtypes of the native kernels
 _ALONG = ((((3, 4),), {"dim": 0}), (((2, 3, 4),), {"dim": 2}))
 
 
@@ -45,7 +45,7 @@ def _log_softmax_grad(F: Any, g: Any, out: Any, out_shape: Any, dim: int) -> Any
 def _expand_softmax(e: Any, x: Any) -> bool:
     dim = e.i.params["dim"]
     rows = dim == len(x.shape) - 1 and x.dtype == "float32" and x.contiguous
-    if not e.floats(x) or set(e.i.params) - {"dim"} or rows:  # rows have a kernel
+    if not e.floats(x) or set(e.i.params) - {"dim"} or rows:  # contiguous rows have a kernel
         return False
     away = e.new("sub", x, e.reduced("amax", x, (dim,)))
     powers = e.new("exp", away)
@@ -102,12 +102,13 @@ def _logsumexp_grad(
     F: Any, g: Any, input: Any, out: Any, input_shape: Any, dim: Any, keepdim: bool
 ) -> Any:
     g, out = restore(g, input_shape, dim, keepdim), restore(out, input_shape, dim, keepdim)
-    # A line of -inf has -inf as its result: its softmax is taken as 0 (PyTorch does), not exp(-inf
-    # + inf). traced: it may be so in another call
+    # A line of -inf has the result -inf. As in PyTorch its softmax is defined as 0, not exp(-inf +
+    # inf). While tracing, this may happen in another call.
     if F.raw and type(out) is not np.ndarray and out.dtype.kind == "f":
         return g * F.exp(input - F.where(out == -np.inf, 0.0, out))
     values = out if F.raw else out._array
-    if not F.raw and type(values) is not np.ndarray:  # whose values are elsewhere, or nowhere
+    # the values are on another device, or on the meta device
+    if not F.raw and type(values) is not np.ndarray:
         return g * F.conj(F.exp(input - out.masked_fill(out == -float("inf"), 0)))
     xp = library(F)
     if not xp.isfinite(values).all():
@@ -122,7 +123,7 @@ def _expand_logsumexp(e: Any, x: Any) -> bool:
     if not e.floats(x):
         return False
     top = e.reduced("amax", x, e.dims)
-    # Infinite ones stay as they are: nothing is taken out of their lines.
+    # Subtract nothing from lines whose maximum is infinite.
     finite = e.new("isfinite", top, dtype="bool")
     top = e.new("where", finite, top, 0.0, shape=top.shape, dtype=x.dtype)
     total = e.reduced("sum", e.new("exp", e.new("sub", x, top)), e.dims)
@@ -158,7 +159,7 @@ def softmax_along(
     """softmax or log_softmax of a tensor, checked, in another dtype where one is given."""
     if dtype is None and type(dim) is int and isinstance(input, Tensor):
         a = input._array
-        # the everyday call, without further questions
+        # fast path
         if a.dtype.kind == "f" and 0 < a.ndim > dim >= -a.ndim:
             return op.call(input, dim=dim % a.ndim)
     input = as_dtype(require_tensor(input, name), dtype, name)
@@ -167,7 +168,7 @@ def softmax_along(
     number = normalize_dim(dim, input._array.ndim)
     kind = input.dtype
     if not kind.is_floating_point:
-        if not input._array.size:  # of nothing there are all dtypes
+        if not input._array.size:  # empty tensors may have any dtype
             return F.clone(input)
         kernel = (
             f"{name}_lastdim_kernel_impl"
@@ -251,8 +252,8 @@ def logsumexp(input: Tensor, dim: Dims, keepdim: bool = False) -> Tensor:
 
 
 def _no_dimensions(ndim: int) -> None:
-    """Refuse an empty list of dimensions, which stands for all of them in other reductions: the
-    maxima that PyTorch's adds up with keep theirs.
+    """Refuse an empty list of dimensions, which means all dimensions in other reductions. PyTorch
+    refuses it because the maxima that it adds keep their dimensions.
     """
     if ndim:
         raise OperationError(

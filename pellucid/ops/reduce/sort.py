@@ -1,4 +1,4 @@
-"""Ordering: sort, argsort, topk, unique. NaN comes last in ascending order; gradients follow the
+"""Ordering: sort, argsort, topk, unique. In ascending order NaN comes last. Gradients follow the
 elements.
 """
 
@@ -29,7 +29,7 @@ from .select import chosen_grad
 
 
 def _laid_out(values: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """The same values in the order in memory of `x`."""
+    """Return the values in the memory layout of `x`."""
     made = np.empty_like(x, values.dtype)
     np.copyto(made, values)
     return made
@@ -37,7 +37,7 @@ def _laid_out(values: np.ndarray, x: np.ndarray) -> np.ndarray:
 
 def _sort(xp: Any, x: Any, *, dim: int, descending: bool, how: str) -> Any:
     made = ordered(xp, x, dim, x.shape[dim] if x.ndim else 1, descending, how)
-    # results lie in memory as the input does
+    # results have the memory layout of the input
     if type(x) is np.ndarray and not x.flags.c_contiguous:
         made = tuple([_laid_out(a, x) for a in made])
     return made
@@ -70,7 +70,7 @@ defop(
     "sort",
     "input",
     forward=_sort,
-    host=True,  # the order of equals is found in native code
+    host=True,  # native code finds the order of equal elements
     outputs=2,
     vjp={"input": _order_grad},
     aval=lambda x, dim, descending, how: [x, (x[0], np.dtype(np.int64))],
@@ -262,14 +262,14 @@ def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: boo
 
 # ---- distinct elements (no gradient) ----------------------------------------------------------
 def _lines(x: Any, dim: int) -> Any:
-    """(lines, as one comparable row each) along `dim`."""
+    """Return the lines along `dim`, and the lines flattened to comparable rows."""
     moved = np.moveaxis(x, dim, 0)
     return moved, moved.reshape(moved.shape[0], int(np.prod(moved.shape[1:])))
 
 
 def _groups(rows: Any, ordered: bool) -> Any:
-    """(position of each group's first row, group of each row, sizes); rows in lexicographic order
-    unless `ordered`.
+    """Return the position of the first row of each group, the group of each row, and the sizes.
+    Groups are in lexicographic order unless the rows are `ordered`.
     """
     n = rows.shape[0]
     order = np.arange(n) if ordered else np.lexsort(rows.T[::-1]) if rows.shape[1] else np.arange(n)
@@ -284,7 +284,7 @@ def _groups(rows: Any, ordered: bool) -> Any:
 
 
 def _values(flat: np.ndarray, ordered: bool) -> np.ndarray:
-    """The first element of each group of a vector, as `_groups` has them."""
+    """Return the first element of each group of a vector, in the order of `_groups`."""
     put = flat if ordered else flat[flat.argsort(kind="stable")]
     fresh = np.ones(put.size, bool)
     np.not_equal(put[1:], put[:-1], fresh[1:])

@@ -1,4 +1,4 @@
-"""What is true or not zero over dimensions: all, any, count_nonzero."""
+"""Truth over dimensions: all, any, count_nonzero."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _all(xp: Any, x: Any, *, dim: Any, keepdim: bool) -> Any:
         x = nonzero_bits(x)
     if dim is None and not keepdim and x.size and type(x) is np.ndarray:
         if x.dtype.kind == "b":
-            # the first False: a quarter of the cost, and the rest is not looked at
+            # argmin stops at the first False and costs a quarter
             return x.item(x.argmin())
         if x.size <= FEW:
             return _counted(x) == x.size
@@ -54,7 +54,7 @@ def _onnx_all_any(c: Any, reduction: str) -> Any:
 
 
 def _expand_truth(e: Any, x: Any) -> bool:
-    """Floats are compared with 0 first, which a loop does on the way."""
+    """Lowering: compare floats with 0 first, which is fused into the loop."""
     if not e.floats(x):
         return False
     hits = e.new("ne", x, 0, dtype="bool")
@@ -107,7 +107,7 @@ def _truth(op: Any, name: str, input: Tensor, dim: Any, keepdim: bool) -> Tensor
         return op.call(input, dim=None, keepdim=keepdim)
     dims = dims_of(dim, require_tensor(input, name)._array.ndim, name)
     if isinstance(dim, (tuple, list)) and not dim and input._array.ndim:
-        dims = ()  # an empty list reduces nothing here
+        dims = ()  # an empty list reduces nothing
     made = op.call(input if dims != () else input != 0, dim=dims, keepdim=keepdim)
     # PyTorch keeps uint8
     return F.cast(made, dtype=input._array.dtype) if input._array.dtype == np.uint8 else made
@@ -242,5 +242,5 @@ def count_nonzero(input: Tensor, dim: Dims = None) -> Tensor:
 
 @method("count_nonzero")
 def _count_nonzero_of_tensor(self: Tensor, dim: Dims = None, *more: int) -> Tensor:
-    """`count_nonzero(0, 2)` is `count_nonzero((0, 2))`."""
+    """Count nonzero elements; `count_nonzero(0, 2)` is `count_nonzero((0, 2))`."""
     return count_nonzero(self, (dim, *more) if more else dim)  # type: ignore[arg-type]

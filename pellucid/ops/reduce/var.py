@@ -26,14 +26,14 @@ from .basic import OVER_DIMS, mean_op, reduced_aval
 
 # ---- variance ---------------------------------------------------------------------------------
 def _spread(xp: Any, x: Any, dim: Any, correction: Any, keepdim: bool, root: bool) -> Any:
-    """The variance; with `root` its square root, which may be a number where the variance itself is
-    not.
+    """Return the variance, or with `root` the standard deviation, which may be finite even if the
+    variance overflows.
     """
     kind = x.dtype
     n = count(x.shape, dim)
     if n > correction and n and type(x) is np.ndarray:
         made = xp.variance(x, dim, correction, keepdim)
-        # Squares that overflow, or vanish, need not do so in double.
+        # If squares overflow or underflow, they may not do so in float64.
         if made is not None and _well_held(made[0]):
             return np.sqrt(made[0]) if root else made[0]
     wide = x.astype(np.float64) if kind == np.float32 or kind in xp.ACCUMULATE else x
@@ -54,7 +54,7 @@ def _spread(xp: Any, x: Any, dim: Any, correction: Any, keepdim: bool, root: boo
 
 
 def _few(name: str) -> Any:
-    """What makes the function for few elements, which has the bits of the rule."""
+    """Return the function that prepares a fast path for few elements, with the bits of the rule."""
 
     def prepare(shape: Any, kind: Any, dim: Any, correction: Any, keepdim: bool) -> Any:
         if math.prod(shape) > FEW:
@@ -71,12 +71,12 @@ def _var(xp: Any, x: Any, *, dim: Any, correction: Any, keepdim: bool) -> Any:
     return _spread(xp, x, dim, correction, keepdim, False)
 
 
-# what float32 holds of a variance without losing digits on the way
+# the range in which a float32 variance has lost no digits
 _LEAST, _MOST = 2.0**-100, 2.0**120
 
 
 def _well_held(variances: np.ndarray) -> bool:
-    """Whether all variances lie between the two."""
+    """Return whether all variances are in that range."""
     if variances.size > 16:
         return bool(((variances > _LEAST) & (variances < _MOST)).all())
     for v in variances.ravel().tolist():
@@ -88,7 +88,7 @@ def _well_held(variances: np.ndarray) -> bool:
 def _var_grad(
     F: Any, g: Any, input: Any, input_shape: Any, dim: Any, correction: Any, keepdim: bool
 ) -> Any:
-    # below 0 the value is infinite, and the formula stays, as in PyTorch
+    # below 0 the value is infinite, but as in PyTorch the formula stays the same
     left = count(input_shape, dim) - correction
     away = input - F.mean(input, dim=dim, keepdim=True)
     return restore(g * (2.0 / left if left else math.inf), input_shape, dim, keepdim) * away
@@ -112,7 +112,7 @@ def _expand_var(e: Any, x: Any) -> bool:
     left = math.prod(x.shape[d] for d in dims) - correction
     if left <= 0 or not e.floats(x):
         return False
-    if x.dtype == "float32":  # squares in double: they neither overflow nor vanish
+    if x.dtype == "float32":  # square in float64, which neither overflows nor underflows
         x = e.new("cast", x, dtype="float64")
     away = e.new("sub", x, e.reduced("mean", x, dims))
     squares = e.new("mul", away, away)
@@ -155,8 +155,8 @@ def _std(xp: Any, x: Any, *, dim: Any, correction: Any, keepdim: bool) -> Any:
 def _std_grad(
     F: Any, g: Any, input: Any, out: Any, input_shape: Any, dim: Any, correction: Any, keepdim: bool
 ) -> Any:
-    # Where all elements are equal the gradient is taken as 0, as PyTorch does, instead of 0/0.
-    if F.raw and type(out) is not np.ndarray:  # traced: they may be equal in another call
+    # If all elements are equal, the gradient is defined as 0, as in PyTorch, instead of 0/0.
+    if F.raw and type(out) is not np.ndarray:  # while tracing: they may be equal in another call
         slope = F.where(out == 0, 0.0, g / (out * 2.0))
         return _var_grad(F, slope, input, input_shape, dim, correction, keepdim)
     values = out if F.raw else out._array
@@ -201,8 +201,8 @@ defop(
 def _spread_arguments(
     name: str, input: Any, dim: Any, unbiased: Any, correction: Any
 ) -> tuple[Any, Any]:
-    """(dims, correction) from the two forms `var(x, dim, correction=1)` and `var(x, unbiased)` /
-    `var(x, dim, unbiased)`.
+    """Return (dims, correction) for both forms: `var(x, dim, correction=1)`, and `var(x, unbiased)`
+    or `var(x, dim, unbiased)`.
     """
     a = require_tensor(input, name)._array
     if a.dtype.kind not in "fc" and not input.dtype.is_floating_point:
@@ -230,7 +230,9 @@ def _spread_arguments(
 
 
 class _Unset:
-    """A `correction` that was not given: 1, but one that is given is refused beside `unbiased`."""
+    """The default of `correction`: 1, but distinct from an explicit 1, which is refused together
+    with `unbiased`.
+    """
 
     def __repr__(self) -> str:
         return "1"
@@ -304,7 +306,7 @@ def std(
 
 
 def _and_mean(name: str, title: str, forward: Any, gradient: Any) -> Any:
-    """An operation (spread, mean), which PyTorch's graph shows as one node."""
+    """Return an operation (spread, mean), which is a single node in PyTorch's graph."""
     alone = _few(name)
 
     def few(shape: Any, kind: Any, dim: Any, correction: Any, keepdim: bool) -> Any:
@@ -337,7 +339,7 @@ def _and_mean(name: str, title: str, forward: Any, gradient: Any) -> Any:
     )
 
     def call(input: Tensor, dims: Any, correction: Any, keepdim: bool) -> Any:
-        if tracing.tracer():  # loops of a compiled program have the two
+        if tracing.tracer():  # in compiled programs, two reductions share a loop
             return getattr(F, name)(
                 input, dim=dims, correction=correction, keepdim=keepdim
             ), mean_op.call(input, dim=dims, keepdim=keepdim)

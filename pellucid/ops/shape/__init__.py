@@ -1,1 +1,1 @@
-"""Views, copies of them, joining and padding."""
+"""Views, their copies, joining and padding."""

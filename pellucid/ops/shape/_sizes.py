@@ -1,4 +1,4 @@
-"""What views share: sizes as arguments, strides in elements, which tensors take the fast path."""
+"""Helpers of views: sizes as arguments, strides in elements, and which tensors take the fast path."""
 
 from __future__ import annotations
 

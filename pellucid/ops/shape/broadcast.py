@@ -1,4 +1,4 @@
-"""Dimensions of size 1 expanded: expand, broadcast_to, broadcast_tensors."""
+"""Expansion of dimensions of size 1: expand, broadcast_to, broadcast_tensors."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ._sizes import sizes_of
 
 @lru_cache(1024)
 def _sizes(own: tuple[int, ...], wanted: tuple[int, ...]) -> tuple[int, ...] | None:
-    """The sizes with those of the tensor in the place of -1; None where it has none there."""
+    """Replace each -1 by the tensor's own size. None if a -1 stands for a new dimension."""
     before = len(wanted) - len(own)  # new dimensions have no size to keep
     if before >= 0 and -1 in wanted:
         kept = (-1,) * before + own

@@ -1,5 +1,5 @@
-"""Copies in place of views (`view_copy`, ...), and a part of a tensor replaced (`slice_scatter`,
-...).
+"""Copies instead of views (`view_copy`, ...), and replacement of a part of a tensor
+(`slice_scatter`, ...).
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def _copying(name: str, function: Callable[..., Any]) -> None:
             if node is None:
                 return copies
             given = [named["dim"]] if "dim" in named else args[1 + (name != "unbind_copy") :]
-            shown = _shown(node) | {"dim": given[0] if given else 0}  # as it was given
+            shown = _shown(node) | {"dim": given[0] if given else 0}  # as the caller gave it
             return together(copies, f"{node.name()}_copy", of, **shown)
         node = made.grad_fn
         if node is None:
@@ -69,7 +69,7 @@ def _copying(name: str, function: Callable[..., Any]) -> None:
             else:
                 check_outs(name, same, target, part)
                 into(target, part, name)
-        return None  # and so does PyTorch
+        return None  # PyTorch returns None, too
 
     several = name in ("split_copy", "split_with_sizes_copy", "unbind_copy")
     found = parts if several else copied
@@ -87,7 +87,7 @@ _OUT = {
 }
 
 
-# what a refusal of `out=` calls those of several results
+# names in the refusals of `out=` for functions with several results
 _OUTS = {
     "split_copy": "split_copy_Tensor_out()",
     "split_with_sizes_copy": "split_with_sizes_copy_out",
@@ -95,7 +95,7 @@ _OUTS = {
 }
 
 
-# what the docstrings show, of x = [[0, 1, 2], [3, 4, 5]]
+# examples of the docstrings, for x = [[0, 1, 2], [3, 4, 5]]
 _EXAMPLES = {
     name: f">>> {call}\n{shown}"
     for name, call, shown in (
@@ -136,7 +136,7 @@ _EXAMPLES = {
 
 
 def _narrowed(input: Tensor, dim: int, start: int, length: int) -> Tensor:
-    """`narrow`, in the words of PyTorch's function that copies."""
+    """Return `narrow`, with the errors of PyTorch's copying function."""
     shape = require_tensor(input, "narrow_copy")._array.shape
     if type(dim) is int and dim >= len(shape) > 0:
         raise OperationError(
@@ -207,8 +207,8 @@ METHODS["narrow_copy"] = FUNCTIONS["torch"]["narrow_copy"]
 def _replaced(
     input: Tensor, src: Tensor, op: Any, params: dict[str, Any], name: str, before: Any = ()
 ) -> Tensor:
-    """`input` with the part that a view operation, of what the chain `before` shows, shows replaced
-    by `src`.
+    """Return `input` with a part replaced by `src`: the part that the view operation `op` shows of
+    the view given by the chain `before`.
     """
     part = op.call(input, **params)._array
     if src._array.shape != part.shape:
@@ -329,7 +329,7 @@ def as_strided_scatter(
     require_tensor(src, "as_strided_scatter", "src", 2)
     require_tensor(input, "as_strided_scatter")
     params = view_storage.strided_params(input, size, stride, storage_offset)
-    # of an alias: what lies outside of `input` is not in the copy, and has no gradient
+    # start from an alias: what lies outside of `input` is not in the copy, and has no gradient
     before: Any = ((alias_op, {}, None),)
     made = _replaced(input, src, view_storage.as_strided_op, params, "slice", before)
     return titled(

@@ -1,4 +1,4 @@
-"""Elements in another order: roll, flip, rot90."""
+"""Reordering of elements: roll, flip, rot90."""
 
 from __future__ import annotations
 
@@ -53,7 +53,9 @@ def _roll(xp: Any, x: Any, *, shifts: tuple[int, ...], dims: tuple[int, ...]) ->
 
 
 def _put_rolled(x: np.ndarray, out: np.ndarray, ahead: list[tuple[int, int]]) -> None:
-    """Write `x` into `out`, moved ahead along dimensions: the halves of the first one by themselves."""
+    """Write `x` into `out`, shifted along dimensions. Both halves of the first dimension are
+    written separately, recursively.
+    """
     if not ahead:
         out[...] = x
         return
@@ -83,7 +85,7 @@ roll_op = defop(
 
 
 def _as_tuple(given: Any) -> tuple[Any, ...]:
-    if type(given) is int:  # seen sooner than that it is no sequence
+    if type(given) is int:  # faster than the check for a sequence
         return (given,)
     return tuple(given) if isinstance(given, Sequence) else (as_index(given),)
 
@@ -192,7 +194,7 @@ _few = Few(4096)
 
 
 def _flipper(a: np.ndarray, axes: tuple[int, ...]) -> Any:
-    """What reverses few numbers in rows."""
+    """Return a function that reverses small contiguous arrays."""
     if not a.ndim or not a.flags.c_contiguous:
         return False
     turned = tuple([slice(None, None, -1 if d in axes else None) for d in range(a.ndim)])

@@ -1,6 +1,4 @@
-"""Views that a tensor takes on itself: `transpose_`, `unsqueeze_`, `squeeze_`, `as_strided_` and
-kin.
-"""
+"""In-place view methods: `transpose_`, `unsqueeze_`, `squeeze_`, `as_strided_` and similar ones."""
 
 from __future__ import annotations
 
@@ -38,8 +36,8 @@ def _inplace(
         check_writable(self, name)
         if self._node is None or local.grad:
             return apply(self, args, named)
-        # the node knows the sizes as they were: without one more, gradients of the new sizes would
-        # reach it
+        # The node knows the old sizes. Without another node, gradients with the new sizes would
+        # reach it.
         with (
             inference_mode(False),
             enable_grad(),
@@ -61,17 +59,17 @@ def _inplace(
                 raise UnsupportedError(
                     f"{name}: views of this tensor are alive; their relation to it would be lost"
                 )
-            with inference_mode(False):  # where views know their base
+            with inference_mode(False):  # so that views know their base
                 back = inverse(make_tensor(after), before.shape, *args, **named)._view
             for view in (v._view for v in own):
                 if view is not None and back is not None:
                     view.chain = (*back.chain, *view.chain)
         self._array = after
         become = getattr(self, "__become__", None)
-        if become is not None:  # a type whose values are not in its array
+        if become is not None:  # a type that keeps its values elsewhere
             become(result)
         if result._rg:
-            kept = result._node is self._node  # nothing to change
+            kept = result._node is self._node  # nothing changes
             self._node, self._rg = result._node, True
             title = next((n for start, n in _TITLES if name.startswith(start)), "")
             if not kept and isinstance(self._node, Node):
@@ -110,7 +108,7 @@ _TITLES = (
 
 
 def _squeezed(args: tuple[Any, ...], named: dict[str, Any]) -> str:
-    """The name of the node of `squeeze_`, of which there are three."""
+    """Return the name of the node of `squeeze_`, of which there are three."""
     if not args and not named:
         return "SqueezeBackward3"
     dim = args[0] if args else next(iter(named.values()))
@@ -144,7 +142,7 @@ for _name, _function in {
             f"{_name}()" if _name == "t_" else f"{_name}(0, 1)",
             "(torch.Size([3, 2]), (1, 3))",
         ),
-        _again(_function),  # twice is as before
+        _again(_function),  # applying it twice restores the tensor
     )
 _inplace(
     "squeeze_",

@@ -1,4 +1,4 @@
-"""Tensors put together: cat, stack and others, block_diag, meshgrid, products and combinations."""
+"""Joining of tensors: cat, stack and others, block_diag, meshgrid, products and combinations."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ CAT = (
 def _cat(xp: Any, *tensors: Any, dim: int) -> Any:
     ndim = tensors[0].ndim
     for x in tensors:
-        if x.ndim != ndim:  # PyTorch leaves empty vectors out
+        if x.ndim != ndim:  # PyTorch ignores empty vectors
             tensors = tuple(x for x in tensors if x.shape != (0,))
             break
     return _joined(xp.concatenate, tensors, dim)
@@ -49,9 +49,9 @@ _concatenate = straight(np.concatenate)
 
 
 def _joined(concatenate: Any, arrays: Any, dim: int) -> Any:
-    """The arrays in one: in rows unless all of them lie in one memory format of images.
+    """Concatenate the arrays. The result is contiguous, unless all arrays are channels-last.
 
-    NumPy's result takes the order in memory that its operands agree on.
+    NumPy's result would have the layout on which its operands agree.
     """
     made = _by_kernel(arrays, dim)
     if made is not None:
@@ -63,7 +63,7 @@ def _joined(concatenate: Any, arrays: Any, dim: int) -> Any:
 
 
 def _by_kernel(arrays: Any, dim: int) -> Any:
-    """The arrays in one by a kernel; None where NumPy is as fast."""
+    """Concatenate the arrays with a kernel; None if NumPy is as fast."""
     first = arrays[0]
     if type(first) is not np.ndarray or first.size < _MANY or not config.kernels:
         return None
@@ -78,7 +78,7 @@ def _by_kernel(arrays: Any, dim: int) -> Any:
     return None
 
 
-_MANY = 1 << 11  # elements of the first array from which a kernel may join
+_MANY = 1 << 11  # from this many elements of the first array on, a kernel is used
 
 
 def _cat_grad(F: Any, g: Any, tensors_shapes: Any, dim: int, needs: Any) -> Any:
@@ -119,14 +119,14 @@ def _stack(xp: Any, *tensors: Any, dim: int) -> Any:
     first = tensors[0]
     if type(first) is np.ndarray and not first.flags.c_contiguous and dim < first.ndim:
         shape = shapes.stack_shape([x.shape for x in tensors], dim)
-        # in memory as what `cat` gives, of which one dimension becomes two
+        # with the layout of the result of `cat`, one dimension of which is split
         return _joined(xp.concatenate, tensors, dim).reshape(shape)
     made = _stacked(xp, tensors, dim)
     return np.ascontiguousarray(made) if type(made) is np.ndarray and made.ndim else made
 
 
 def _stacked(xp: Any, tensors: Any, dim: int) -> Any:
-    # an index each is no longer cheaper, or is refused in NumPy's words
+    # indexing is not cheaper for many arrays, and invalid dimensions are refused by NumPy
     if len(tensors) > 64 or dim > tensors[0].ndim:
         return xp.stack(tensors, axis=dim)
     if dim == 0 and type(tensors[0]) is np.ndarray and len({x.shape for x in tensors}) == 1:
@@ -176,8 +176,8 @@ def tensors_of(tensors: Any, name: str) -> Sequence[Tensor]:
 
 
 def _plain(tensors: Any) -> tuple[list[np.ndarray], bool] | None:
-    """The arrays of plain tensors of one dtype and number of dimensions, and whether a gradient is
-    wanted; None for all other arguments.
+    """Return the arrays of plain tensors of one dtype and number of dimensions, and whether a
+    gradient is wanted. None for other arguments.
     """
     if state.slow or type(tensors) not in (list, tuple) or not tensors:
         return None
@@ -199,16 +199,17 @@ def _plain(tensors: Any) -> tuple[list[np.ndarray], bool] | None:
     return arrays, wanted and local.grad
 
 
-# by operation and by which tensors want a gradient
+# keys: the operation, and which tensors want a gradient
 _recorders: dict[tuple[str, tuple[bool, ...]], Any] = {}
 
 
 def _recorded(op: Primitive, tensors: Sequence[Tensor], made: np.ndarray, dim: int) -> Tensor:
-    """The tensor of a result of plain tensors, of which one wants a gradient."""
+    """Return the tensor of a result of plain tensors, one of which wants a gradient."""
     needs = tuple([x._rg for x in tensors])
     record = _recorders.get((op.name, needs))
     if record is None:
-        if len(tensors) > 16:  # of a list, whose length may be another every time
+        # long lists may have another length each time, so they have no recorder of their own
+        if len(tensors) > 16:
             joined: Tensor = finish(op, tensors, needs, {"dim": dim}, made)
             return joined
         record = _recorders[op.name, needs] = make_recorder(op, needs)
@@ -240,7 +241,7 @@ def cat(tensors: Sequence[Tensor], dim: int = 0, **alias: int) -> Tensor:
         try:
             made = _joined(_concatenate, arrays, dim)
         except (TypeError, ValueError):
-            pass  # refused below, in PyTorch's words
+            pass  # refused below, with PyTorch's message
         else:
             if not recorded:
                 return wrap(made)
@@ -359,7 +360,7 @@ def block_diag(*tensors: Any) -> Tensor:
         matrices.append(x if ndim == 2 else reshape(x, (1, x._array.size)))
     if not matrices:
         return make_tensor(constant(np.empty((1, 0), dtypes.get_default_dtype().numpy)))
-    kind = common_dtype(tensors)  # numbers without dimensions give way
+    kind = common_dtype(tensors)  # 0-d tensors give way in type promotion
     width, left, rows = sum(m._array.shape[1] for m in matrices), 0, []
     for m in matrices:
         wide = m._array.shape[1]
@@ -418,8 +419,7 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
         for k, x in enumerate(vectors)
     ]
     if swap:
-        # The vectors were exchanged first, so the grids come back in their order with the first two
-        # dimensions exchanged.
+        # The vectors were swapped before, so swap the first two grids back.
         grids[0], grids[1] = grids[1], grids[0]
     return tuple(grids)
 

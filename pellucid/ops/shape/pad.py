@@ -32,7 +32,7 @@ from .view import reshape
 
 # ---- constants -------------------------------------------------------------------------------
 def _sides(pad: Sequence[int], ndim: int) -> list[tuple[int, int]]:
-    """(before, after) for each dimension; `pad` begins with the last one."""
+    """Return (before, after) for each dimension; `pad` begins with the last one."""
     sides = [(0, 0)] * ndim
     for k in range(len(pad) // 2):
         sides[ndim - 1 - k] = (pad[2 * k], pad[2 * k + 1])
@@ -121,11 +121,11 @@ def _with_constant(input: Tensor, pad: tuple[int, ...], value: Any) -> Tensor:
 # ---- other modes -----------------------------------------------------------------------------
 @functools.lru_cache(256)
 def _positions(size: int, before: int, after: int, mode: str) -> np.ndarray:
-    """Which position of a dimension each position of the padded one shows."""
+    """Return for each position of the padded dimension the position that it copies."""
     at = np.arange(-before, size + after)
     if mode == "replicate":
         return np.clip(at, 0, size - 1)
-    if mode == "circular":  # what negative padding cuts off does not come back on the other side
+    if mode == "circular":  # what negative padding cuts off does not reappear on the other side
         first, kept = max(-before, 0), size + min(before, 0) + min(after, 0)
         return (at - first) % max(kept, 1) + first
     at = np.abs(at)
@@ -134,19 +134,19 @@ def _positions(size: int, before: int, after: int, mode: str) -> np.ndarray:
 
 @functools.lru_cache(64)
 def _flat_positions(shape: tuple[int, ...], pad: tuple[int, ...], mode: str) -> np.ndarray:
-    """`_positions` of all dimensions at once, in the array when it is flat."""
+    """Return `_positions` of all dimensions at once, as indices of the flattened array."""
     flat = np.zeros((), np.int64)
     for n, (before, after) in zip(shape, _sides(pad, len(shape)), strict=True):
         flat = flat[..., None] * n + _positions(n, before, after, mode)
     return flat
 
 
-_FEW = 4096  # elements that are picked one by one
+_FEW = 4096  # largest number of elements that are gathered one by one
 
 
 def _bordered(x: np.ndarray, pad: tuple[int, ...], mode: str) -> np.ndarray:
-    """`x` with what `_positions` says around it, where nothing is cut off. Of many elements the inside
-    comes first, then the borders dimension by dimension, from what is there.
+    """Pad `x` as `_positions` says, if nothing is cut off. For many elements, copy the inside first
+    and then the borders, dimension by dimension, from what is already there.
     """
     if 0 < x.size <= _FEW:
         lead = x.ndim - len(pad) // 2
@@ -249,7 +249,7 @@ _few = Few(_FEW)
 
 
 def _border(a: np.ndarray, pad: tuple[int, ...], mode: str) -> Any:
-    """What puts a border around few numbers in rows."""
+    """Return a function that pads small contiguous arrays. False if there is none."""
     if not a.flags.c_contiguous or not a.size or not pad or min(pad) < 0 or max(pad) == 0:
         return False
     if mode != "constant":
@@ -290,7 +290,7 @@ def _padded(input: Tensor, pad: tuple[int, ...], mode: str, value: float | None)
     _check(a.shape, pad, mode)
     if mode == "replicate" or mode == "reflect" and len(pad) < 6:
         input = at_full_precision(input)
-    one = len(pad) // 2 + 1  # dimensions of an image without a batch
+    one = len(pad) // 2 + 1  # dimensions of an unbatched image
     if mode != "circular" and 0 in a.shape[a.ndim - one :]:
         raise OperationError(
             f"Expected {one}D or {one + 1}D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for input, but "
@@ -313,7 +313,7 @@ def _padded(input: Tensor, pad: tuple[int, ...], mode: str, value: float | None)
 
 
 def _mirrored(input: Tensor, pad: Any, mode: str) -> Tensor:
-    """The input with parts of its own at its sides."""
+    """Pad the input with copies of its own elements."""
     given, a = input, input._array
     for d, (before, after) in enumerate(_sides(pad, a.ndim)):
         if before or after:
@@ -323,7 +323,7 @@ def _mirrored(input: Tensor, pad: Any, mode: str) -> Tensor:
 
 
 def _wrapped_around(input: Tensor, pad: Any) -> Tensor:
-    """As "circular", written part by part into new memory."""
+    """Pad as "circular", written part by part to new memory."""
     a = input._array
     sides = list(enumerate(_sides(pad, a.ndim)))[: a.ndim - len(pad) // 2 - 1 : -1]
     shape = [n + before + after for n, (before, after) in zip(a.shape, _sides(pad, a.ndim))]
@@ -343,7 +343,7 @@ def _wrapped_around(input: Tensor, pad: Any) -> Tensor:
     return out
 
 
-_TITLES = {"reflect": "Reflection", "replicate": "Replication"}  # of the nodes of a mode
+_TITLES = {"reflect": "Reflection", "replicate": "Replication"}  # names of the nodes by mode
 # Dtypes for which these two have no kernel.
 _NOT_CONTINUED = {
     d for d in dtypes.BY_NUMPY.values() if d.is_float8 or d.is_wide_unsigned or d is dtypes.bool_
@@ -351,8 +351,8 @@ _NOT_CONTINUED = {
 
 
 def _apart(padded: Tensor, input: Tensor, keeps: bool = True) -> Tensor:
-    """The result in memory of its own, also where nothing was added; in the memory format of the
-    input, if it keeps that.
+    """Return the result in memory of its own, even if nothing was added. With `keeps`, it has the
+    memory format of the input.
     """
     if padded is input or padded._view is not None:
         padded = padded.clone()
@@ -389,7 +389,7 @@ def _own(x: Any, made: Any) -> Any:
     return made.copy() if type(x) is np.ndarray and np.may_share_memory(made, x) else made
 
 
-# In one node, where nobody watches; programs are written in views.
+# one node if nothing watches; traced programs use views
 shuffle_op = defop(
     "pixels_together",
     "input",
@@ -422,7 +422,7 @@ _few_pixels = Few(_FEW)
 
 
 def _shuffler(a: np.ndarray, r: int) -> Any:
-    """What moves the channels of few numbers into pixels."""
+    """Return a function that moves channels of small arrays into pixels."""
     places = _together(None, np.arange(a.size).reshape(a.shape), r=r)
     return lambda x: x.reshape(-1).take(places)
 
@@ -455,7 +455,8 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
         )
     n = len(lead)
     if is_plain(input):
-        if input._array.flags.c_contiguous and r > 1 and input._array.size:  # no format to keep
+        # contiguous: there is no memory format to keep
+        if input._array.flags.c_contiguous and r > 1 and input._array.size:
             made = titled(
                 shuffle_op.call(input, r=r), "PixelShuffle", of=(input,), upscale_factor=r
             )

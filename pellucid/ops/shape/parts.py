@@ -1,5 +1,5 @@
-"""Views of a part of the elements: narrow, select, slices, diagonals, windows, strides, and the
-splits into several views.
+"""Views of a part of the elements: narrow, select, slices, diagonals, windows, strides, and splits
+into several views.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ def _embed(xp: Any, g: Any, *, shape: tuple[int, ...], op: str, how: dict[str, A
     return out
 
 
-# Zeros of `shape` in which the part that the view operation `op`, with the parameters `how`, shows
-# is `g`.
+# Zeros of `shape`, with `g` in the part that the view operation `op` with the parameters `how`
+# shows.
 embed_op = defop(
     "embed",
     "input",
@@ -161,7 +161,7 @@ def _diagonal(xp: Any, x: Any, offset: int, dim1: int, dim2: int) -> Any:
 
 
 # ---- one dimension ---------------------------------------------------------------------------
-_ALL = (slice(None),) * 64  # of each dimension
+_ALL = (slice(None),) * 64  # everything of each dimension
 
 
 @public(methods="=")
@@ -287,7 +287,7 @@ def _onnx_unfold(c: Any) -> Any:
     dim, rank = c.p["dim"] % len(c.shape()), len(c.shape())
     count = c.fixed([c.out_shape[dim]])[0]
     index = np.arange(count)[:, None] * c.p["step"] + np.arange(c.p["size"])
-    # the window's elements come after the axis
+    # the elements of the windows come right after the axis
     out = c.emit("Gather", c[0], c.const(index), axis=dim)
     return c.emit("Transpose", out, perm=[*range(dim + 1), *range(dim + 2, rank + 1), dim + 1])
 
@@ -411,7 +411,7 @@ def _split(x: Tensor, sizes: tuple[int, ...], dim: int) -> tuple[Tensor, ...]:
 
 
 def _splittable(x: Any, dim: int, name: str) -> tuple[int, int]:
-    """(dimension counted from 0, its size)."""
+    """Return the dimension, counted from 0, and its size."""
     shape = require_tensor(x, name)._array.shape
     if not shape:
         shown = name.removesuffix("_with_sizes").removeprefix("unsafe_")
@@ -455,7 +455,9 @@ def split(
 
 
 def _split_other(value: Any, sections: Any, dim: int) -> Any:
-    """The `split` of something else, whose words name types as code in C does."""
+    """Call the `split` of an object that is not a tensor, and rewrite its error to name types as
+    PyTorch's C++ code does.
+    """
     try:
         return value.split(sections, dim)
     except TypeError as error:
@@ -550,7 +552,7 @@ def tensor_split(
                 "tensor_split expected tensor_indices_or_sections to be a zero-dimensional or one-dimensional tensor, but got a tensor "
                 f"with {array.ndim} dims"
             )
-        if tracing.tracer():  # which follows numbers, and no lists
+        if tracing.tracer():  # a tracer follows numbers, but not lists
             given = [mark.item() for mark in given] if array.ndim else given.item()
         else:
             given = array.tolist()

@@ -1,4 +1,4 @@
-"""Elements repeated: repeat, tile, repeat_interleave."""
+"""Repetition of elements: repeat, tile, repeat_interleave."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def _repeat_each_grad(F: Any, g: Any, input_shape: Any, count: int, dim: int) ->
 
 
 def _onnx_repeat_each(c: Any) -> Any:
-    """A new axis after `dim`, repeated, and put together with it."""
+    """Translate to a new axis after `dim`, which is expanded and merged with it."""
     count, dim = c.p["count"], int(c.p["dim"])
     if not isinstance(count, int):
         raise c.refuse("with a count for each element")
@@ -231,7 +231,7 @@ def _check_not_negative(counts: np.ndarray) -> None:
 
 
 def _repeated(repeats: Tensor, output_size: int | None) -> np.ndarray:
-    """Each position as often as `repeats` says."""
+    """Return each position as often as `repeats` says."""
     if output_size is None:
         tracing.seen(repeats._array)
     else:

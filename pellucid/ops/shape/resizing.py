@@ -1,8 +1,9 @@
-"""Memory of another size under the tensors that lie in it: `storage.resize_`.
+"""Resizing of the memory under tensors: `storage.resize_`.
 
-NumPy cannot move memory below arrays, so the tensors get arrays on the new memory. A tensor whose
-elements do not all fit keeps its shape and reads the first of them everywhere, until the memory is
-large enough again (programs free memory with `resize_(0)` and bring it back later).
+NumPy cannot move the memory of existing arrays, so the tensors get arrays over the new memory. A
+tensor whose elements do not all fit keeps its shape, but every element reads the start of the
+memory, until it is large enough again. Programs use this to free memory with `resize_(0)` and
+restore it later.
 """
 
 from __future__ import annotations
@@ -18,9 +19,10 @@ from ...arrays.numpy_cpu import address, check_resizable, owner
 from ...core.tensor import Tensor
 
 _PLACE = (
-    "place_in_storage"  # in a tensor's rare things: steps and start in bytes, while they do not fit
+    # key in a tensor's rare attributes: strides and offset in bytes, while its elements do not fit
+    "place_in_storage"
 )
-_ROOM = 16  # bytes that are there at least: an element of the largest dtype
+_ROOM = 16  # minimum number of bytes: an element of the largest dtype
 
 
 def resized(held: ndarray, size: int, known: Any) -> ndarray:
@@ -68,7 +70,9 @@ def _move(tensor: Tensor, held: ndarray, fresh: ndarray) -> None:
 
 
 def _on(room: ndarray, fresh: ndarray, shape: tuple[int, ...], kind: Any) -> ndarray:
-    """An array that reads one place everywhere and is `fresh`'s, which may have no bytes at all."""
+    """Return an array every element of which is the start of `room`, and whose base is `fresh`,
+    which may have no bytes.
+    """
 
     class Place:
         base = fresh

@@ -1,4 +1,4 @@
-"""Dimensions of size 1, removed and inserted: squeeze, unsqueeze, atleast_1d and others."""
+"""Removal and insertion of dimensions of size 1: squeeze, unsqueeze, atleast_1d and others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Memory below the tensors: storages, strides, offsets, contiguity, and views with any strides."""
+"""Memory under tensors: storages, strides, offsets, contiguity, and views with any strides."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def storage_offset(self: Tensor) -> int:
 
 
 def _strides(a: Any) -> tuple[int, ...]:
-    if 0 in a.shape and not any(a.strides):  # NumPy gives new empty arrays strides of 0
+    if 0 in a.shape and not any(a.strides):  # NumPy gives empty arrays strides of 0
         return shapes.contiguous_strides(a.shape)
     return element_strides(a)
 
@@ -277,7 +277,7 @@ def suggested_format(t: Tensor) -> Any:
 
 # ---- any strides -----------------------------------------------------------------------------
 def _as_strided(xp: Any, x: Any, *, size: Any, stride: Any, shift: int, geometry: Any) -> Any:
-    # a gradient, or a copy of the base, that lies in memory in another way or without its surroundings
+    # a gradient or a copy of the base may have another layout, or lack the surrounding memory
     if element_strides(x) != geometry or not _within_memory(x, size, stride, shift):
         return _as_strided_read(xp, x, size=size, stride=stride, shift=shift, geometry=geometry)
     item = x.dtype.itemsize
@@ -285,7 +285,7 @@ def _as_strided(xp: Any, x: Any, *, size: Any, stride: Any, shift: int, geometry
 
 
 def _within_memory(x: Any, size: Any, stride: Any, shift: int) -> bool:
-    """Whether these places lie in the memory that the array lies in."""
+    """Return whether these places are inside the memory of the array."""
     if type(x) is not ndarray:
         return True
     low, high = _span(size, stride, element_offset(x) + shift)
@@ -293,7 +293,7 @@ def _within_memory(x: Any, size: Any, stride: Any, shift: int) -> bool:
 
 
 def _places(xp: Any, shape: Any, stride: Any, shift: int) -> Any:
-    """Where each element of a strided tensor lies, as an array of flat positions."""
+    """Return the flat position of each element of a strided tensor."""
     out = xp.full(shape, shift, np.int64)
     for d, (n, step) in enumerate(zip(shape, stride, strict=True)):
         out = out + (xp.arange(n) * step).reshape((n,) + (1,) * (len(shape) - 1 - d))
@@ -301,7 +301,7 @@ def _places(xp: Any, shape: Any, stride: Any, shift: int) -> Any:
 
 
 def _span(shape: Any, stride: Any, shift: int) -> tuple[int, int]:
-    """The lowest and the highest of these positions; (0, 0) without elements."""
+    """Return the lowest and the highest of these positions; (0, 0) without elements."""
     if 0 in shape:
         return 0, 0
     low = high = shift
@@ -314,7 +314,9 @@ def _span(shape: Any, stride: Any, shift: int) -> tuple[int, int]:
 
 
 def _memory(xp: Any, kind: Any, inner: Any, outer: Any) -> tuple[Any, int]:
-    """Zeros for all places of two geometries `(shape, stride, shift)`, and which place comes first."""
+    """Return zeros for all places of two geometries `(shape, stride, shift)`, and the place of the
+    first zero.
+    """
     (low, high), (first, last) = _span(*inner), _span(*outer)
     start = min(low, first, 0)
     return xp.zeros(max(high, last, 0) - start + 1, kind), start
@@ -323,8 +325,8 @@ def _memory(xp: Any, kind: Any, inner: Any, outer: Any) -> tuple[Any, int]:
 def _as_strided_grad(
     xp: Any, g: Any, *, shape: Any, size: Any, stride: Any, shift: int, geometry: Any
 ) -> Any:
-    """Gradients of all places in memory, read back where the input's elements lie (an input that
-    overlaps itself shares).
+    """Add the gradients of all places in memory, and read them where the elements of the input are.
+    Elements of an input that overlaps itself share theirs.
     """
     inner, outer = (shape, geometry, 0), (size, stride, shift)
     flat, start = _memory(xp, g.dtype, inner, outer)
@@ -338,7 +340,7 @@ def _as_strided_grad(
 
 
 def _as_strided_read(xp: Any, x: Any, *, size: Any, stride: Any, shift: int, geometry: Any) -> Any:
-    """What `as_strided` reads, from values that lie anywhere."""
+    """Return what `as_strided` reads, for values with any layout."""
     inner, outer = (x.shape, geometry, 0), (size, stride, shift)
     flat, start = _memory(xp, x.dtype, inner, outer)
     flat[_places(xp, *inner) - start] = x
@@ -369,7 +371,7 @@ as_strided_grad_op = defop(
     forward=_as_strided_grad,
     aval=lambda g, shape, size, stride, shift, geometry: (shape, g[1]),
     vjp={
-        # a copy: around a gradient lie others
+        # a copy: the memory around a gradient holds other values
         "input": lambda F, g, size, stride, shift, geometry: F.as_strided(
             F.clone(g), size=size, stride=stride, shift=shift, geometry=geometry
         )
@@ -403,8 +405,8 @@ def strided_params(
 
 
 def _from_base(a: ndarray, r: ndarray) -> Any:
-    """The chain of views from the base's array to one of its storage, by the places in memory; None
-    where there is none.
+    """Return the chain of views that leads from the base's array to an array of its storage, by
+    places in memory. None if there is none.
     """
     if a.dtype.kind == r.dtype.kind:
         return as_one_view(a, r)
@@ -438,7 +440,7 @@ def as_strided(
             [2, 3]])
     """
     params = strided_params(require_tensor(input, "as_strided"), size, stride, storage_offset)
-    if is_fast(input):  # these places were just seen to lie in its memory
+    if is_fast(input):  # these places are known to be in its memory
         a = input._array
         item = a.itemsize
         steps = tuple([step * item for step in params["stride"]])
@@ -448,7 +450,7 @@ def as_strided(
         made = as_strided_op.call(input, **params)
     view = made._view
     if view is not None and len(view.chain) > 1:
-        # It may show what the view it was made of does not: it is the base's, and so are writes.
+        # It may show elements that its source does not show, so it is a view of the base.
         base, own = view.base._array, made._array
         if type(base) is ndarray is type(own):
             view.chain = _from_base(base, own) or view.chain
@@ -548,7 +550,7 @@ def resize_(self: Tensor, *sizes: Any, memory_format: Any = None) -> Tensor:
 
 
 def _check_sizes(shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int) -> None:
-    """Refuse sizes that 64 bits do not hold."""
+    """Refuse sizes that overflow 64 bits."""
     limit = 1 << 63
     if math.prod(shape) >= limit:
         raise OperationError("numel: integer multiplication overflow")
@@ -579,7 +581,7 @@ FUNCTIONS["torch"]["resize_as_"] = resize_as_
 
 
 def _placed(a: ndarray, shape: Any, strides: Any, offset: int) -> ndarray:
-    """The storage of `a` in another geometry, grown (copied) when it is too small."""
+    """Return the storage of `a` with another geometry. It grows (by a copy) if it is too small."""
     held, item = owner(a), a.dtype.itemsize
     needed = (
         offset + 1 + sum((n - 1) * s for n, s in zip(shape, strides, strict=True))
@@ -648,7 +650,7 @@ def set_(
         )
         if 0 not in shape and held.resizable() and all(step >= 0 for step in strides):
             needed = (storage_offset + 1 + _span(shape, strides, 0)[1]) * item
-            if needed > held.nbytes():  # as in PyTorch, the memory grows
+            if needed > held.nbytes():  # the memory grows, as in PyTorch
                 held.resize_(needed)
         shapes.check_as_strided(shape, strides, storage_offset, held.nbytes() // item, item)
         steps = tuple([s * item for s in strides])
@@ -658,6 +660,6 @@ def set_(
     self._ver = None
     bump(self, "set_")
     if recorded:
-        # what the tensor held before no longer counts, and what it shows now it was not made of
+        # The old value no longer counts, and the tensor was not computed from the new one.
         rebase(self, underivable(make_tensor(self._array), (before, source), "set_")._node)
     return self

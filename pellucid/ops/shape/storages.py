@@ -1,4 +1,4 @@
-"""The memory under tensors as objects: storages, which count bytes, and their older face, which
+"""Storages, objects for the memory under tensors, which count bytes, and their older form, which
 counts elements.
 """
 
@@ -76,7 +76,7 @@ def _checked_size(nbytes: int) -> int:
 
 
 def _bytes_of(values: Any) -> ndarray:
-    """A storage's bytes from a sequence of numbers."""
+    """Return the bytes of a storage from a sequence of numbers."""
     said = "torch.UntypedStorage(): "
     if not isinstance(values, Sequence) and not hasattr(values, "__getitem__"):
         raise OperationError(f"{said}Expected a sequence type, but got {type_name(values)}")
@@ -91,7 +91,7 @@ def _bytes_of(values: Any) -> ndarray:
 
 
 class _NamesItself:
-    """What both kinds have; errors give their full name."""
+    """Base of both kinds of storage. Errors give their full name."""
 
     __slots__ = ()
 
@@ -429,7 +429,7 @@ def _place(index: int, size: int) -> int:
 
 
 def _listed(storage: Any) -> str:
-    """The elements, a line each, and what they are."""
+    """Return the elements, one on each line, and a description."""
     if storage.device.type == "meta":
         return "...\n" + storage._information()
     return (
@@ -728,13 +728,13 @@ class TypedStorage(_NamesItself):
 
 
 def _shown(value: Any) -> str:
-    """The class of a value, as PyTorch's errors show it."""
+    """Return the class of a value as PyTorch's errors show it."""
     name = "torch.Tensor" if isinstance(value, Tensor) else type_name(value)
     return f"<class '{name}'>"
 
 
 def _elements_of(values: Any, item: Any) -> ndarray:
-    """A storage's elements from a sequence of numbers."""
+    """Return the elements of a storage from a sequence of numbers."""
     if isinstance(values, (str, bytes)):
         raise ArgumentTypeError(f"new(): invalid data type '{type(values).__name__}'")
     for value in values if isinstance(values, Sequence) else ():
@@ -755,7 +755,7 @@ def _from_buffer(
         )
     raw = memoryview(buffer).cast("B")
     if offset < 0 or offset > len(raw):
-        raise ArgumentValueError(  # PyTorch's text has the two the other way round, too
+        raise ArgumentValueError(  # PyTorch's message swaps the numbers, too
             f"offset must be non-negative and no greater than buffer length ({offset}) , but got {len(raw)}"
         )
     if count < 0:

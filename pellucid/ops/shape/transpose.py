@@ -1,4 +1,4 @@
-"""Dimensions in another order: permute, transpose, movedim, `T` and others."""
+"""Reordering of dimensions: permute, transpose, movedim, `T` and others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How results of transforms lie in memory, and transforms of few numbers along their rows."""
+"""Memory layout of the results of transforms, and fast transforms of few numbers along rows."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def laid_out(made: Any, x: Any, dim: tuple[int, ...], last: int) -> Any:
     return np.ascontiguousarray(made.transpose(order)).transpose(np.argsort(order))
 
 
-few = Few(4096)  # numbers that take less time than the way to the transform
+few = Few(4096)  # for so few numbers, the transform takes less time than the call
 _LAST: Any = [(-1,), (), (-1,)]
 
 

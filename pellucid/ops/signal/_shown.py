@@ -1,4 +1,4 @@
-"""What nodes of transforms show of what they keep, as PyTorch has it."""
+"""The attributes that nodes of transforms show, as in PyTorch."""
 
 from __future__ import annotations
 

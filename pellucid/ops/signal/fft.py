@@ -1,9 +1,8 @@
-"""Discrete Fourier transforms on numpy.fft, which keeps single precision: complex to complex, real
-to half-spectrum and back.
+"""Discrete Fourier transforms with numpy.fft, which keeps single precision: complex to complex,
+real to half-spectrum and back.
 
-Every transform is one of three operations. Scaling is a number `scale` that multiplies the plain
-sums, so that gradients, which are the opposite plain sums, need no knowledge of normalization
-modes.
+Every transform is one of three operations. A number `scale` multiplies the plain sums. Gradients
+are plain sums in the opposite direction, so they need not know about normalization modes.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ from ._shown import added_sizes, normalization
 
 # ---- the three transforms ---------------------------------------------------------------------
 def _written(name: str) -> str:
-    """What `out=` has to be: complex, or real where the result is."""
+    """Return the rule for `out=`: complex, or real if the result is."""
     kind = "floating point" if name in ("irfft", "hfft", "irfftn", "hfftn") else "complex"
     rule = "real" if kind == "floating point" else "cast"
     if name == "ihfftn":
@@ -46,8 +45,8 @@ def _scaled(x: Any, scale: float) -> Any:
 
 
 def _transformed(xp: Any, x: Any, dim: tuple[int, ...], forward: bool) -> Any:
-    """All frequencies; NumPy looks at lists of dimensions for longer than it transforms few numbers
-    along one.
+    """Transform to all frequencies. Along a single dimension the simple functions are faster, as
+    NumPy spends longer on lists of dimensions than on transforming few numbers.
     """
     if len(dim) == 1:
         if forward:
@@ -101,7 +100,7 @@ def _c2r(xp: Any, x: Any, *, dim: tuple[int, ...], forward: bool, scale: float, 
 def _r2c_grad(
     F: Any, g: Any, input_shape: Any, dim: Any, forward: bool, scale: float, onesided: bool
 ) -> Any:
-    # The missing half of the spectrum took no part in the result: its gradient is 0.
+    # The missing half of the spectrum is not in the result, so its gradient is 0.
     if onesided:
         g = F.fit_sizes(
             g, shape=tuple(input_shape[d] if d == dim[-1] else n for d, n in enumerate(g.shape))
@@ -113,8 +112,8 @@ def _c2r_grad(
     F: Any, g: Any, input_shape: Any, dim: Any, forward: bool, scale: float, n: int
 ) -> Any:
     made = F.fft_r2c(g, dim=dim, forward=not forward, scale=scale, onesided=True)
-    # Every element of the half-spectrum but the first (and the middle one of an even length) stands
-    # for two of the whole.
+    # Every element of the half-spectrum except the first (and the middle one of an even length)
+    # stands for two elements of the whole spectrum.
     half = input_shape[dim[-1]]
     twice = np.ones(half)
     twice[1 : n - half + 1] = 2
@@ -126,8 +125,8 @@ def _c2r_grad(
 
 # ---- the nodes of PyTorch's ----------------------------------------------------------------------
 def _nodes_r2c(node: Any) -> tuple[Any, ...]:
-    """Of all frequencies over several dimensions: the transform of the numbers as complex ones. Of
-    an inverse: the conjugate of what it is the inverse of.
+    """Return PyTorch's nodes. For all frequencies over several dimensions, the numbers are cast to
+    complex first. An inverse transform is the conjugate of the forward one.
     """
     p, x = node.params, node.inputs[0]
     if _as_complex(node):
@@ -147,8 +146,8 @@ def _nodes_r2c(node: Any) -> tuple[Any, ...]:
 
 
 def _nodes_c2r(node: Any) -> tuple[Any, ...]:
-    """Of a forward transform: the inverse one of the conjugate; what is transformed over several
-    dimensions is so over the others first.
+    """Return PyTorch's nodes. A forward transform is the inverse one of the conjugate. A transform
+    over several dimensions handles all but the last one first.
     """
     p = dict(node.params)
     (x,), (*others, last) = node.inputs, p["dim"]
@@ -168,7 +167,7 @@ _PLAIN, _PHYSICAL = named_type("FftR2CBackward0"), named_type("ConjPhysicalBackw
 
 
 def _as_complex(node: Any) -> bool:
-    """Whether PyTorch transforms the numbers as complex ones."""
+    """Return whether PyTorch converts the numbers to complex ones first."""
     several = len(node.params["dim"]) > 1
     return type(node) is _COMPLEX or several and not node.params["onesided"]
 
@@ -271,7 +270,7 @@ defop(
 
 # ---- arguments --------------------------------------------------------------------------------
 def _typed(input: Any, name: str, complex_: bool) -> Tensor:
-    """The input in a floating-point type, or complex where the transform needs it."""
+    """Convert the input to a floating-point dtype, or to a complex one if `complex_`."""
     input = at_full_precision(require_tensor(input, name))
     kind = input.dtype
     if kind.itemsize < 4 and (kind.is_floating_point or kind.is_complex):
@@ -296,7 +295,7 @@ def _scale(norm: Any, forward: bool, count: int, name: str) -> float:
 
 
 def _one(input: Any, n: Any, dim: Any, name: str) -> tuple[int, int]:
-    """(dimension, length) of a one-dimensional transform."""
+    """Return the dimension and the length of a one-dimensional transform."""
     shape = require_tensor(input, name)._array.shape
     if not isinstance(dim, int) or isinstance(dim, bool):
         raise ArgumentTypeError(f"{name}(): argument 'dim' must be int, not {type_name(dim)}")
@@ -310,7 +309,7 @@ def _one(input: Any, n: Any, dim: Any, name: str) -> tuple[int, int]:
 
 
 def _several(input: Any, s: Any, dim: Any, name: str) -> tuple[tuple[int, ...], list[int]]:
-    """(dimensions, lengths) of a transform over several dimensions."""
+    """Return the dimensions and lengths of a transform over several dimensions."""
     shape = require_tensor(input, name)._array.shape
     ndim = len(shape)
     if isinstance(s, int):
@@ -348,7 +347,7 @@ def _several(input: Any, s: Any, dim: Any, name: str) -> tuple[tuple[int, ...], 
 
 
 def _fit(x: Tensor, dims: Any, sizes: Any) -> Tensor:
-    """Cut, then padded with zeros."""
+    """Cut the dimensions to the sizes or pad them with zeros."""
     shape = list(x._array.shape)
     for d, n in zip(dims, sizes, strict=True):
         if n < shape[d]:
@@ -358,7 +357,7 @@ def _fit(x: Tensor, dims: Any, sizes: Any) -> Tensor:
 
 
 def _full(name: str, input: Any, sizes: Any, dims: Any, norm: Any, forward: bool) -> Tensor:
-    """Complex to complex; a real input is transformed as it is."""
+    """Transform complex to complex. Real input is transformed as it is."""
     scale = _scale(norm, forward, math.prod(sizes), name)
     x = _typed(input, name, False)
     fits = all(x._array.shape[d] == n for d, n in zip(dims, sizes, strict=True))
@@ -377,7 +376,7 @@ _OF_LINES = ("fft", "ifft")
 
 
 def _half(name: str, input: Any, sizes: Any, dims: Any, norm: Any, forward: bool) -> Tensor:
-    """Real to the half-spectrum of non-negative frequencies."""
+    """Transform real input to the half-spectrum of non-negative frequencies."""
     if not dims:
         raise OperationError(f"{name} must transform at least one axis")
     x = _typed(input, name, False)
@@ -398,7 +397,7 @@ def _half(name: str, input: Any, sizes: Any, dims: Any, norm: Any, forward: bool
 
 
 def _whole(name: str, input: Any, sizes: Any, dims: Any, norm: Any, forward: bool) -> Tensor:
-    """From the half-spectrum to the real signal; `sizes` are the signal's."""
+    """Transform a half-spectrum to a real signal, whose sizes are `sizes`."""
     if not dims:
         raise OperationError(f"{name} must transform at least one axis")
     scale = _scale(norm, forward, math.prod(sizes), name)
@@ -407,7 +406,9 @@ def _whole(name: str, input: Any, sizes: Any, dims: Any, norm: Any, forward: boo
 
 
 def _signal_sizes(input: Any, s: Any, dims: Any, sizes: Any) -> Any:
-    """Lengths of the real signal: those given, else 2 (n - 1) for the last dimension."""
+    """Return the lengths of the real signal: the given ones, with the default 2 (n - 1) for the
+    last dimension.
+    """
     if not dims:
         return sizes
     if s is None or (s[-1] if isinstance(s, (tuple, list)) else s) == -1:
@@ -419,7 +420,7 @@ def _signal_sizes(input: Any, s: Any, dims: Any, sizes: Any) -> Any:
 
 # ---- one dimension ----------------------------------------------------------------------------
 def _line(name: str, input: Any, n: Any, dim: Any, norm: Any, forward: bool) -> Tensor:
-    """Complex to complex along a dimension."""
+    """Transform complex to complex along a dimension."""
     usual = n is norm is None and type(dim) is int
     if usual and (quick := few.made(input, dim, forward)) is not None:
         return quick
@@ -617,7 +618,7 @@ def ihfftn(input: Tensor, s: Sizes = None, dim: Sizes = None, norm: str | None =
 
 
 def _two(name: str, of: Any) -> Any:
-    """The two-dimensional form of a transform over several dimensions."""
+    """Return the two-dimensional form of a transform over several dimensions."""
 
     def transform(
         input: Tensor, s: Sizes = None, dim: Sizes = (-2, -1), norm: str | None = None
@@ -674,7 +675,7 @@ def _check_count(n: Any, name: str) -> int:
 
 
 def _counted(name: str) -> Asked:
-    """What `out=` of frequencies has to be; they are first counted into it, as by `arange`."""
+    """Return the rule for `out=` of frequencies, which first resizes it as `arange` does."""
 
     def check(out: Tensor, args: tuple[Any, ...], given: dict[str, Any]) -> dict[str, Any]:
         n = args[0] if args else given.get("n")

@@ -21,7 +21,7 @@ from ..shape.view import view
 
 
 def _described(x: Any, name: str, **rest: Any) -> str:
-    """The call in the words of PyTorch's messages."""
+    """Return the call as PyTorch's messages show it."""
     parts = [
         f"{key}={int(value) if isinstance(value, bool) else value}" for key, value in rest.items()
     ]
@@ -33,7 +33,9 @@ def _window_text(window: Any) -> str:
 
 
 def _centred(window: Any, win_length: int, n_fft: int, like: Any, padded: bool = False) -> Tensor:
-    """The window (ones without) with zeros around it to n_fft values, `padded` or joined to it."""
+    """Return the window (by default ones), centered in n_fft values with zeros around it. The zeros
+    are padding if `padded`, else joined to it.
+    """
     if window is None:
         window = make_tensor(constant(np.ones(win_length, like.real.dtype)))
     if win_length == n_fft:
@@ -116,7 +118,7 @@ def _stft(
     return_complex: bool | None,
     align_to_window: bool | None,
 ) -> Tensor:
-    """The windows of a signal that is continued already."""
+    """Compute the transform of a signal that is already padded."""
     if window is None:
         warn_once(
             "A window was not provided. A rectangular window will be applied,which is known to cause spectral leakage. Other windows "
@@ -188,7 +190,7 @@ def _stft(
         made = F.fft_c2c(frames, dim=last, forward=True, scale=scale)
     else:
         made = F.fft_r2c(frames, dim=last, forward=True, scale=scale, onesided=bool(onesided))
-    # in place in PyTorch
+    # PyTorch transposes in place
     made = titled(made.transpose(-1, -2), "TransposeBackward1")
     if single:
         made = titled(made.squeeze(0), "SqueezeBackward4")
