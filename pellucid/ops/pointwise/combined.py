@@ -174,7 +174,7 @@ lerp_op = defop(
 )
 
 
-# The number takes no part in type promotion: it is not rounded to the dtype of the tensors first.
+# The number is not used in type promotion: it is not rounded to the dtype of the tensors first.
 lerp_number_op = defop(
     "lerp_number",
     "input end",
