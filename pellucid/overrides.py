@@ -92,6 +92,8 @@ def has_torch_function(relevant_args: Iterable[Any]) -> bool:
     >>> torch.overrides.has_torch_function((torch.ones(1),))
     False
     """
+    if not isinstance(relevant_args, Iterable):
+        raise TypeError("expected a sequence")
     return overriding.concerns(relevant_args)
 
 

@@ -44,6 +44,7 @@ from ..ops.shape.storage import contiguous_op, order_of, suggested_format
 from ..ops.shape.storages import copied
 from .create.by_name import TYPE_NAMES, of_type
 from .create.construct import WithoutData, check_device, rebuild_wrapper, without_data
+from .create.dlpack import check_stream, export
 
 # ---- copies ----------------------------------------------------------------------------------
 clone_op = defop(
@@ -618,8 +619,10 @@ def dlpack(
 ) -> Any:
     if self._rg:
         raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
-    keywords = {} if max_version is None else {"max_version": max_version}
-    return _read(self, "dlpack").__dlpack__(**keywords)
+    check_stream(stream)
+    if self.is_meta:
+        raise BufferError("Cannot pack tensors on meta")
+    return export(_read(self, "dlpack"), max_version)
 
 
 METHODS["__dlpack__"] = dlpack

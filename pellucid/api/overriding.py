@@ -47,9 +47,16 @@ _NEVER = {
     "__setstate__",
     "__array_priority__",
     "__dir__",
+    "__iter__",
     "__torch_function__",
     "as_subclass",
 }
+_CONSTRUCTORS = (
+    "tensor",
+    "as_tensor",
+    "asarray",
+    "from_dlpack",
+)  # which ask modes, but no type of an argument
 _PROPERTIES = (
     "shape",
     "dtype",
@@ -201,7 +208,8 @@ def dispatch(
     deeper: Sequence[Any] = (),
 ) -> Any:
     """Ask the innermost mode, then the arguments' types; run the function when nobody takes over."""
-    values = overloaded((*_leaves(args, kwargs), *deeper))
+    constructs = any(public is FUNCTIONS["torch"][name] for name in _CONSTRUCTORS)
+    values = [] if constructs else overloaded((*_leaves(args, kwargs), *deeper))
 
     def ask(handler: Any) -> Any:
         return _ask(handler, public, args, kwargs, values)
@@ -595,8 +603,10 @@ def _operator(name: str, x: Any, y: Any) -> Any:
 
 
 def _index(name: str, x: Any, index: Any, *value: Any) -> Any:
-    """What a class makes of an index of a tensor that one of its objects is in, however deep."""
-    found = overloaded(_within(index))
+    """What a class makes of an index of a tensor that one of its objects is in, however deep, or
+    of a value that is one.
+    """
+    found = overloaded((*_within(index), *(v for v in value if not isinstance(v, Tensor))))
     if not found:
         return NotImplemented
     return dispatch(vars(Tensor)[name], _refusing, (x, index, *value), {}, found)

@@ -13,6 +13,7 @@ from ..core.tensor import Tensor
 from ..devices import Size
 from ..dtypes import finfo, get_default_dtype
 from ..errors import ArgumentValueError
+from ..overrides import is_tensor_like
 from ._functions import T
 
 euler_constant = 0.57721566490153286060
@@ -42,17 +43,16 @@ def broadcast_all(*values: Any) -> tuple[Tensor, ...]:
     """
     if all(isinstance(v, Tensor) and v.shape == values[0].shape for v in values):
         return values  # nothing to expand
-    if not all(isinstance(v, (Tensor, Number)) for v in values):
+    if not all(isinstance(v, Number) or is_tensor_like(v) for v in values):
         raise ArgumentValueError(
             "Input arguments must all be instances of Number, torch.Tensor or objects implementing __torch_function__."
         )
     first = next((v for v in values if isinstance(v, Tensor)), None)
     dtype = get_default_dtype() if first is None else first.dtype
     device = None if first is None else first.device
-    tensors = [
-        v if isinstance(v, Tensor) else T.tensor(v, dtype=dtype, device=device) for v in values
-    ]
-    return tuple(T.broadcast_tensors(*tensors))
+    tensors = [v if is_tensor_like(v) else T.tensor(v, dtype=dtype, device=device) for v in values]
+    made: Any = T.broadcast_tensors(*tensors)
+    return tuple(made) if isinstance(made, list) else made
 
 
 def logits_to_probs(logits: Tensor, is_binary: bool = False) -> Tensor:

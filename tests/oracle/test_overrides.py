@@ -279,3 +279,72 @@ def declined(m):
 
 def test_modes_that_decline():
     assert declined(pellucid) == declined(torch)
+
+
+def subclass(root, seen):
+    class Logged(root.Tensor):
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            seen.append(getattr(func, "__name__", str(func)))
+            return super().__torch_function__(func, types, args, kwargs or {})
+
+    return root.arange(6.0).reshape(2, 3).as_subclass(Logged)
+
+
+def kinds(value):
+    if isinstance(value, (list, tuple)):
+        return [kinds(part) for part in value]
+    return type(value).__name__
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        list,
+        lambda x: [a for a, _ in zip(x, x, strict=True)],
+        lambda x: list(reversed(x)),
+        sum,
+        lambda x: max(x[0]),
+        lambda x: x.unbind(),
+    ],
+)
+def test_parts_of_a_subclass_have_its_class(use):
+    found = []
+    for root in (torch, pellucid):
+        seen = []
+        found.append((kinds(use(subclass(root, seen))), seen))
+    assert found[0] == found[1]
+
+
+@pytest.mark.filterwarnings("ignore:To copy construct")
+def test_constructors_do_not_ask_the_class_of_their_data():
+    for root in (torch, pellucid):
+        seen = []
+        x = subclass(root, seen)
+        seen.clear()
+        assert type(root.tensor(x)) is root.Tensor and type(root.as_tensor(x)) is type(x)
+        assert "tensor" not in seen and "as_tensor" not in seen
+
+
+def test_objects_that_are_no_tensors_take_over():
+    def told(root):
+        calls = []
+
+        class Other:
+            @classmethod
+            def __torch_function__(cls, func, types, args=(), kwargs=None):
+                calls.append((func.__name__, [kind.__name__ for kind in types], len(args)))
+                return -1
+
+        x, other = root.arange(5), Other()
+        x[0] = other
+        x[other] = 1
+        calls.append(x.tolist())
+        calls.append(root.distributions.utils.broadcast_all(1.0, other))
+        for value in (3, object()):
+            with pytest.raises(TypeError) as refused:
+                root.overrides.has_torch_function(value)
+            calls.append(str(refused.value))
+        return calls
+
+    assert told(pellucid) == told(torch)

@@ -1,5 +1,8 @@
 """nn.grad, conv_tbc and copies of views against PyTorch."""
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 
@@ -89,3 +92,31 @@ def test_modes_one_at_a_time():
     assert pellucid.from_dlpack(pellucid.ones(2)).tolist() == [1.0, 1.0]
     assert torch.from_dlpack(pellucid.to_dlpack(pellucid.ones(2))).tolist() == [1.0, 1.0]
     assert pellucid.torch_version.TorchVersion("2.13.0") > (2, 9)
+
+
+RETURN_TYPES = {
+    "a tuple": lambda root: root.return_types.max((1, 2)),
+    "a list": lambda root: root.return_types.max([1, 2]),
+    "text": lambda root: root.return_types.topk("ab"),
+    "one": lambda root: root.return_types.max((1,)),
+    "three": lambda root: root.return_types.max((1, 2, 3)),
+    "nothing": lambda root: root.return_types.max(),
+    "with a dictionary": lambda root: root.return_types.max((1, 2), {}),
+    "fields": lambda root: [
+        getattr(root.return_types.max, name)
+        for name in ("n_fields", "n_sequence_fields", "n_unnamed_fields")
+    ],
+    "pickled": lambda root: pickle.loads(pickle.dumps(root.max(root.ones(1, 2), 0))),
+    "copied": lambda root: copy.deepcopy(root.max(root.ones(1, 2), 0)),
+}
+
+
+@pytest.mark.parametrize("name", RETURN_TYPES)
+def test_return_types_are_made_as_in_pytorch(name):
+    def told(root):
+        try:
+            return repr(RETURN_TYPES[name](root))
+        except Exception as error:
+            return type(error).__name__, str(error)
+
+    assert told(pellucid) == told(torch)

@@ -32,6 +32,7 @@ from ...errors import (
 from ...llvm import threads
 from ...ops.create._factory import check_device, check_memory, want_gradient
 from ...ops.shape.storages import TypedStorage
+from .dlpack import CONSUMED, shared
 from .sequences import dtype_of, numbers_in, shape_of
 
 _CPU = dtypes.device("cpu")
@@ -382,28 +383,6 @@ def from_numpy(ndarray: np.ndarray) -> Tensor:
     return result
 
 
-class _Capsule:
-    """A DLPack capsule as the object that NumPy wants."""
-
-    def __init__(self, capsule: Any) -> None:
-        self.capsule = capsule
-
-    def __dlpack__(self, **_: Any) -> Any:
-        return self.capsule
-
-    def __dlpack_device__(self) -> tuple[int, int]:
-        return (1, 0)  # the CPU
-
-
-class _Writable:
-    """The memory of a read-only array, which it keeps alive, as one that may be written."""
-
-    def __init__(self, array: np.ndarray) -> None:
-        self.array = array
-        interface = array.__array_interface__
-        self.__array_interface__ = {**interface, "data": (interface["data"][0], False)}
-
-
 @public()
 def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None) -> Tensor:
     """A tensor that shares memory with any object that offers `__dlpack__`, or with a DLPack
@@ -422,24 +401,10 @@ def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None
             raise BufferError("Can't export tensors with layout other than torch.strided")
         return make_tensor(ext_tensor._array.copy() if copy else ext_tensor._array)
     check_device(device)
-    capsule = type(ext_tensor).__name__ == "PyCapsule"
-    if not capsule and not hasattr(ext_tensor, "__dlpack__"):
-        raise OperationError(
-            "from_dlpack received an invalid capsule. Note that DLTensor capsules can be consumed only once, so you might have "
-            "already constructed a tensor from it once."
-        )
-    array = np.from_dlpack(_Capsule(ext_tensor) if capsule else ext_tensor)
-    if copy:
-        array = array.copy()
-    elif not array.flags.writeable:
-        # NumPy marks foreign memory read-only; PyTorch's tensors are writable views of it.
-        if capsule:
-            return make_tensor(np.asarray(_Writable(array)))
-        try:
-            array.flags.writeable = True
-        except ValueError:
-            array = array.copy()
-    return make_tensor(array)
+    if type(ext_tensor).__name__ != "PyCapsule" and not hasattr(ext_tensor, "__dlpack__"):
+        raise OperationError(CONSUMED)
+    array = shared(ext_tensor)
+    return make_tensor(array.copy() if copy else array)
 
 
 @public()
