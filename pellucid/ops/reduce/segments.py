@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from ...arrays.numpy_cpu import namespace_of
+from ...core.bind import wrap
 from ...core.primitive import defop
 from ...core.public import FUNCTIONS, public
 from ...core.tape import titled
@@ -26,6 +28,7 @@ _FOLDS = {"prod": np.multiply, "amax": np.maximum, "amin": np.minimum}
 
 def _fold_rule(xp: Any, x: np.ndarray, *, counts: Any, reduce: str, initial: Any) -> np.ndarray:
     """The product or an extreme of each segment; `x` holds the segments one after the other."""
+    counts = np.asarray(counts, np.int64)
     start = _EMPTY[reduce] if initial is None else initial
     out = np.full((counts.size, *x.shape[1:]), start, x.dtype)
     there = counts > 0
@@ -52,8 +55,8 @@ def _fold_grad(
     """As PyTorch: equal extremes share the gradient, and each NaN counts as one of them; the
     gradient of a zero or a NaN in a product is the product of the others.
     """
-    owner = np.repeat(np.arange(counts.size), counts)
-    owner = owner if F.raw else make_tensor(owner)
+    counts = np.asarray(counts, np.int64)
+    owner = _beside(F, input, np.repeat(np.arange(counts.size), counts))
 
     def spread(rows: Any) -> Any:
         return F.index_select(rows, owner, dim=0)
@@ -63,13 +66,19 @@ def _fold_grad(
         ordinary = spread(g * out) / F.where(
             odd, F.full(shape=(), value=1, dtype=input_dtype), input
         )
-        if not np.asarray(values(F, odd)).any():
+        if not namespace_of(values(F, odd)).to_host(values(F, odd)).any():
             return ordinary
         return F.where(odd, spread(g) * _others(F, input, counts, initial, input_dtype), ordinary)
     hit = F.cast((input == spread(out)) | (input != input), dtype=input_dtype)
     zeros = F.full(shape=(counts.size, *input_shape[1:]), value=0, dtype=input_dtype)
     many = F.index_add(zeros, owner, hit, dim=0, alpha=1)
     return hit * spread(g / F.where(many == 0, F.full(shape=(), value=1, dtype=input_dtype), many))
+
+
+def _beside(F: Any, x: Any, array: np.ndarray) -> Any:
+    """An array of NumPy as a rule computes with it beside `x`."""
+    moved = namespace_of(values(F, x)).from_host(array)
+    return moved if F.raw else wrap(moved)
 
 
 def _others(F: Any, x: Any, counts: Any, initial: Any, dtype: Any) -> Any:
@@ -86,7 +95,7 @@ def _others(F: Any, x: Any, counts: Any, initial: Any, dtype: Any) -> Any:
         use = (at < ends) & (at != places)
         at = np.where(use, at, 0)
         use = use.reshape(-1, *[1] * (len(x.shape) - 1))
-        at, use = (at, use) if F.raw else (make_tensor(at), make_tensor(use))
+        at, use = _beside(F, x, at), _beside(F, x, use)
         made = made * F.where(use, F.index_select(x, at, dim=0), one)
     return made
 
@@ -95,13 +104,13 @@ segment_fold = defop(
     "segment_fold",
     "input",
     forward=_fold_rule,
-    aval=lambda x, counts, reduce, initial: ((counts.size, *x[0][1:]), x[1]),
+    aval=lambda x, counts, reduce, initial: ((len(counts), *x[0][1:]), x[1]),
     vjp={"input": _fold_grad},
     host=True,
     samples=lambda rng: [
         Sample(
             (rng.random((5, 2)) + 0.5,),
-            {"counts": np.array([2, 0, 3]), "reduce": how, "initial": initial},
+            {"counts": (2, 0, 3), "reduce": how, "initial": initial},
         )
         for how, initial in (("prod", None), ("prod", 2.0), ("amax", 0.0), ("amin", 0.7))
     ],
@@ -179,7 +188,9 @@ def segment_reduce(
         if name == "mean":
             made = made / many
     else:
-        made = segment_fold.call(elements, counts=flat, reduce=name, initial=initial)
+        made = segment_fold.call(
+            elements, counts=tuple(flat.tolist()), reduce=name, initial=initial
+        )
     made = compare.where(
         many == 0, made.new_full((), _EMPTY[name] if initial is None else initial), made
     )
