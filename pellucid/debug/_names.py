@@ -339,6 +339,9 @@ def _blocks(text: str) -> tuple[tuple[int, int, int | None], ...]:
     return tuple(found)
 
 
+_SWITCHING = ("no_grad", "inference_mode", "set_grad_enabled")
+
+
 def without_gradients(stack: Iterable[source.Site]) -> source.Line | None:
     """The line of the innermost of some positions that stands in a block that switches gradients
     off; of a decorated function its decorator. Where there is none, the statement that
@@ -355,7 +358,9 @@ def without_gradients(stack: Iterable[source.Site]) -> source.Line | None:
     elsewhere = user_files(*(line.file for line in lines))[len({line.file for line in lines}) :]
     for line in [*lines, *(source.Line(file, 0, "", "") for file in elsewhere)]:
         text = "".join(linecache.getlines(line.file))
-        within = _managers(text, line.line)
+        if not any(name in text for name in _SWITCHING):
+            continue  # a program may have hundreds of files: few are parsed
+        within = _managers(text, line.line) if line.line else set()
         for rank, number, function in _switches(text):
             if function in within:  # a context manager of the program's: what it is for
                 return None
