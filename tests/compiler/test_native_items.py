@@ -555,7 +555,7 @@ def ctc(reduction="mean", zero_infinity=False, turn=False):
 HEADS = (floats(2, 3, 5, 4), floats(2, 3, 6, 4), floats(2, 3, 6, 4))
 LOSSES = {
     "nll_loss": (
-        lambda x, t, w: F.nll_loss(x, t, w),
+        lambda x, t, w: F.nll_loss(x, t, w.detach()),
         floats(4, 3),
         whole(3, 4),
         floats(3, low=0.1),
