@@ -348,6 +348,8 @@ def without_gradients(stack: Iterable[source.Site]) -> source.Line | None:
     switches them off for what follows.
     """
     lines = [line for site in stack if (line := source.describe(site)) is not None]
+    if not lines:  # gradients were on
+        return None
     for line in lines:
         blocks = _blocks("".join(linecache.getlines(line.file)))
         around = [block for block in blocks if block[0] <= line.line <= block[1]]

@@ -2,6 +2,7 @@
 
 import colorsys
 import gc
+import importlib
 import json
 import linecache
 import sys
@@ -543,3 +544,17 @@ def test_the_return_of_a_custom_function_that_ran_is_named():
     found = torch.explain(scale)
     line = linecache.getline(found.file, found.line)
     assert found.cause == "no-derivative" and (before is not None or "# this one" in line)
+
+
+def test_switches_of_other_files_are_not_blamed_where_gradients_were_on(tmp_path, monkeypatch):
+    (tmp_path / "switching.py").write_text(
+        "import pellucid as torch\ndef off():\n    torch.set_grad_enabled(False)\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    importlib.import_module("switching")
+    w, b = leaf(1.0), leaf(2.0)
+    with debug.watch():
+        h = (w * 2).detach()  # cut
+        (h * b).sum().backward()
+    check(w, "detached", "# cut")
+    sys.modules.pop("switching")
