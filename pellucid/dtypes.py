@@ -200,7 +200,7 @@ float8_e4m3fn, float8_e5m2, float8_e4m3fnuz, float8_e5m2fnuz, float8_e8m0fnu = (
         name,
         name.capitalize(),
         f"c10::{name.capitalize()}",
-        "float8_e8m0fnu" if name == "float8_e8m0fnu" else name.replace("float8_", "f8"),
+        name.replace("float8_", "f8"),
         getattr(ml_dtypes, name),
         FLOATING,
         1,
