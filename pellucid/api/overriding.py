@@ -208,7 +208,8 @@ def dispatch(
     deeper: Sequence[Any] = (),
 ) -> Any:
     """Ask the innermost mode, then the arguments' types; run the function when nobody takes over."""
-    constructs = any(public is FUNCTIONS["torch"][name] for name in _CONSTRUCTORS)
+    name = getattr(public, "__name__", "")
+    constructs = name in _CONSTRUCTORS and public is FUNCTIONS["torch"][name]
     values = [] if constructs else overloaded((*_leaves(args, kwargs), *deeper))
 
     def ask(handler: Any) -> Any:
