@@ -8,7 +8,6 @@ appeared. Tensors are held weakly and the records are bounded: the oldest are dr
 
 from __future__ import annotations
 
-import gc
 import hashlib
 import sys
 import weakref
@@ -18,6 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._living import living
 from ..core import function, observe, reverse, source
 from ..core.tape import Node, count, walk
 from ..core.tensor import Tensor
@@ -134,8 +134,8 @@ class Watch(Steps):
             self._trace_returns(False)
             self.ended, self.last_node = source.capture(3), count()
             # What exists now and was not used is known, too; what is made later is not.
-            for t in gc.get_objects():
-                if issubclass(type(t), Tensor) and hasattr(t, "_rg") and t._rg and t._node is None:
+            for t in living(Tensor):
+                if hasattr(t, "_rg") and t._rg and t._node is None:
                     self.token(t)
 
     def _trace_returns(self, on: bool) -> None:

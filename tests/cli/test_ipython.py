@@ -49,10 +49,11 @@ def shell(monkeypatch):
     monkeypatch.setattr(builtins, "get_ipython", lambda: made, raising=False)
     monkeypatch.setattr(watching, "_current", [])
     monkeypatch.setattr(display, "cell_name", None)
-    monkeypatch.setattr(sys, "last_value", None, raising=False)
+    vars(sys).pop("last_value", None)
     notebook.begin()
     yield made
     torch.debug.watch(False)
+    vars(sys).pop("last_value", None)
 
 
 def test_why_a_gradient_is_none_has_an_answer_without_asking_for_notes(shell):

@@ -7,7 +7,13 @@ import pytest
 HERE = Path(__file__).parent
 # Programs: tests run `tours` in processes of their own, and import the others, which import
 # PyTorch.
-collect_ignore_glob = ["tours/*", "error_texts.py", "overloads.py", "small_types.py"]
+collect_ignore_glob = [
+    "tours/*",
+    "captured_writes.py",
+    "error_texts.py",
+    "overloads.py",
+    "small_types.py",
+]
 
 
 def pytest_collection_modifyitems(items):

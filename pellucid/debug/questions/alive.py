@@ -10,6 +10,7 @@ import re
 from types import FrameType
 from typing import Any
 
+from ..._living import living
 from ...core.source import Line
 from ...core.tape import Node, walk
 from ...core.tensor import Tensor
@@ -152,8 +153,8 @@ def _reaching(goal: Node | Tensor) -> set[int]:
     node.
     """
     users: dict[int, list[Node]] = {}
-    for n in gc.get_objects():
-        if isinstance(n, Node) and hasattr(n, "inputs"):
+    for n in living(Node):
+        if hasattr(n, "inputs"):
             for edge in n.inputs:
                 if edge is not None:
                     users.setdefault(id(getattr(edge, "node", edge)), []).append(n)

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._living import attributes
 from ...api.messages.written import text_at
 from ...api.messages.written import tree as source_of
 from ...api.messages.written import walk as walk_source
@@ -521,9 +522,9 @@ def _memoised(old: list[Node]) -> Line | None:
     wanted = {id(node) for node in old}
     for x in gc.get_objects():
         kept: dict[Any, Any] = {}
-        if isinstance(x, functools._lru_cache_wrapper):
+        if issubclass(type(x), functools._lru_cache_wrapper):
             kept = {x: gc.get_referents(x)}
-        elif isinstance(own := getattr(x, "__dict__", None), dict) and not isinstance(x, type):
+        elif (own := attributes(x)) and not issubclass(type(x), type):
             kinds = {k: v for kind in type(x).__mro__ for k, v in vars(kind).items() if k in own}
             kept = {
                 v: [own[k]] for k, v in kinds.items() if isinstance(v, functools.cached_property)

@@ -9,6 +9,7 @@ import gc
 import re
 from typing import Any
 
+from ..._living import living
 from ...core.source import Line, describe
 from ...core.tape import Node, walk
 from ...core.tensor import Tensor, collects, node_of
@@ -247,7 +248,7 @@ class _Alive:
     """
 
     def __init__(self, t: Tensor) -> None:
-        self.nodes = [n for n in gc.get_objects() if isinstance(n, Node) and hasattr(n, "inputs")]
+        self.nodes = [n for n in living(Node) if hasattr(n, "inputs")]
         users: dict[int, list[Node]] = {}
         for n in self.nodes:
             for edge in n.inputs:

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import ast
 import difflib
-import gc
 import linecache
 import re
 import sys
@@ -14,6 +13,7 @@ from collections.abc import Iterable, Mapping
 from types import CodeType
 from typing import Any
 
+from ..._living import modules, with_attributes
 from ...api.messages.written import tree, walk
 from ...core.source import Line, Site, describe, is_library
 from ...core.tensor import Tensor
@@ -242,25 +242,19 @@ def _listed(words: list[str], nodes: list[Any]) -> list[Any]:
 
 def defined_at(t: Tensor) -> Line | None:
     """The user's line that made a parameter or buffer part of a module."""
-    modules = [
-        m
-        for m in gc.get_objects()
-        if isinstance(getattr(m, "__dict__", None), dict)
-        and "_parameters" in vars(m)
-        and "_modules" in vars(m)
-    ]
+    alive = modules()
     parents = {
         id(child): (m, key)
-        for m in modules
-        for key, child in vars(m)["_modules"].items()
+        for m, own in alive
+        for key, child in own["_modules"].items()
         if child is not None
     }
     held = next(
         (
             (m, key)
-            for m in modules
+            for m, own in alive
             for table in ("_parameters", "_buffers")
-            for key, p in vars(m).get(table, {}).items()
+            for key, p in own.get(table, {}).items()
             if p is t
         ),
         None,
@@ -477,18 +471,12 @@ def second_name(t: Tensor, named_so: bool = False) -> Line | None:
     """The assignment that gave the module which holds a parameter a second name, `target = online`,
     where a copy was meant; with `named_so` only if the name says that it is one.
     """
-    modules = [
-        m
-        for m in gc.get_objects()
-        if isinstance(getattr(m, "__dict__", None), dict)
-        and "_parameters" in vars(m)
-        and "_modules" in vars(m)
-    ]
-    holding = {id(m) for m in modules if any(p is t for p in m.parameters())}
+    holding = {id(m) for m, _ in modules() if any(p is t for p in m.parameters())}
+    networks = {id(m): own["_modules"] for m, own in modules()}
     owners: list[Any] = [
-        {**vars(x), **(vars(x).get("_modules") or {})}
-        for x in gc.get_objects()
-        if isinstance(getattr(x, "__dict__", None), dict) and not isinstance(x, (type, Tensor))
+        {**own, **networks.get(id(x), {})}
+        for x, own in with_attributes()
+        if not issubclass(type(x), (type, Tensor))
     ]
     for file in user_files():
         root = tree(file)

@@ -5,10 +5,10 @@ gradients are fine, a function that is compiled again and again.
 from __future__ import annotations
 
 import ast
-import gc
 from collections.abc import Iterable
 from typing import Any
 
+from ..._living import with_attributes
 from ...api.messages.written import tree, walk
 from ...core.source import Line, describe
 from ..watching import Watch
@@ -153,12 +153,10 @@ def _call_of(word: str, files: Iterable[str]) -> Line | None:
 
 def _rate_from(optimizer: Any, files: list[str], notes: Watch) -> tuple[Line | None, str]:
     """What gives an optimizer its learning rate: a schedule, or its own construction."""
-    for x in gc.get_objects():
-        if type(x).__name__ == "method" or getattr(x, "__dict__", None) is None:
-            continue
-        if vars(x).get("optimizer") is optimizer and "base_lrs" in vars(x):
+    for x, own in with_attributes():
+        if own.get("optimizer") is optimizer and "base_lrs" in own:
             word = type(x).__name__
-            for factor in vars(x).get("lr_lambdas", ()):
+            for factor in own.get("lr_lambdas", ()):
                 code = getattr(factor, "__code__", None)
                 if code is not None:
                     return _result_of(code, notes), word

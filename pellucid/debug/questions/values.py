@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import gc
 from typing import Any
 
 import numpy as np
 
+from ..._living import living
 from ...core import observe, reverse
 from ...core.primitive import PRIMITIVES
 from ...core.source import Line, describe
@@ -341,13 +341,8 @@ def _living_loss(t: Tensor) -> Tensor | None:
     if t._node is not None:
         return None
     found: list[tuple[float, Tensor]] = []
-    for x in gc.get_objects():
-        if (
-            isinstance(x, Tensor)
-            and hasattr(x, "_node")
-            and isinstance(x._node, Node)
-            and x._array.size == 1
-        ):
+    for x in living(Tensor):
+        if hasattr(x, "_node") and isinstance(x._node, Node) and x._array.size == 1:
             found.append((x._node.seq, x))
     for _, x in sorted(found, key=lambda pair: -pair[0])[:8]:
         edges = list(walk([x._node]))

@@ -8,13 +8,13 @@ restore it later.
 
 from __future__ import annotations
 
-import gc
 import sys
 from typing import Any
 
 import numpy as np
 from numpy import ndarray
 
+from ..._living import living
 from ...arrays.numpy_cpu import address, check_resizable, owner
 from ...core.tensor import Tensor
 
@@ -48,11 +48,7 @@ def resized(held: ndarray, size: int, known: Any) -> ndarray:
 
 
 def _lying_in(held: ndarray) -> list[Tensor]:
-    return [
-        x
-        for x in gc.get_objects()
-        if isinstance(x, Tensor) and type(x._array) is ndarray and owner(x._array) is held
-    ]
+    return [x for x in living(Tensor) if type(x._array) is ndarray and owner(x._array) is held]
 
 
 def _move(tensor: Tensor, held: ndarray, fresh: ndarray) -> None:
