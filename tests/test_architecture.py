@@ -69,13 +69,17 @@ def name_of(path, package=PACKAGE):
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-@cache
 def imports_of(path, package=PACKAGE):
     """(imported dotted name, line) for every import statement of a file, relative ones resolved."""
-    return tuple(_imports_of(path, package))
+    return _imports_of(path, package)
 
 
+@cache
 def _imports_of(path, package):
+    return tuple(_statements_of(path, package))
+
+
+def _statements_of(path, package):
     name = name_of(path, package)
     inside = name if path.name == "__init__.py" else name.rpartition(".")[0]
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
