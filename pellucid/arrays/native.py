@@ -238,10 +238,10 @@ class Quick(dict[str, Any]):
 class Planned(Quick):
     """Small-array functions that are prepared once per shape and parameters of an operation.
 
-    `prepare(shape, dtype, *params)` returns a function of a contiguous array, or None. If `widens`
-    names a dtype, the functions for that dtype also serve two-byte floats, which are converted to
-    it and back. `plans` maps each dtype to its `Plans`; generated callers look functions up there
-    directly.
+    `prepare(shape, dtype, *params)` returns a function of a contiguous array, or None. If it has
+    none for a two-byte float and `widens` names a dtype, the function for that dtype serves, with
+    conversions to it and back. `plans` maps each dtype to its `Plans`; generated callers look
+    functions up there directly.
     """
 
     __slots__ = ("plans",)
@@ -249,15 +249,17 @@ class Planned(Quick):
     def __init__(self, prepare: Callable[..., Any], widens: str) -> None:
         super().__init__("")
         self.plans = {kind: Plans(prepare, kind) for kind in REAL}
-        if widens:
-            wide = np.dtype(widens)
-            floats = self.plans[wide]
+        wide = np.dtype(widens) if widens else None
+        floats = self.plans.get(wide)
 
-            def in_wider(shape: Any, kind: Any, *params: Any) -> Any:
+        def for_half(shape: Any, kind: Any, *params: Any) -> Any:
+            run = prepare(shape, kind, *params) if kind in SERVED() else None
+            if run is None and floats is not None:
                 plan = floats.of((shape, *params))
                 return plan and _in_wider(plan, kind, wide)
+            return run
 
-            self.plans |= {kind: Plans(in_wider, kind) for kind in HALVES}
+        self.plans |= {kind: Plans(for_half, kind) for kind in HALVES}
         self.update({kind.char: plans.run for kind, plans in self.plans.items()})
 
     def asked(self, char: str) -> Any:

@@ -228,7 +228,7 @@ def sum(
     if wide is None:
         return _add(x, axis, dtype, out, keepdims)
     if wide.kind == "f" and out is None and (dtype is None or dtype == kind):
-        made = _by_kernel("sum", x, axis, keepdims)
+        made = (_few if x.size <= FEW else _by_kernel)("sum", x, axis, keepdims)
         if made is not None:
             return made
         return narrowed(np.asarray(_add(widened(x), axis, None, None, keepdims)), kind)
@@ -250,7 +250,7 @@ def mean(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
         for d in axis if type(axis) is tuple else (axis,):
             n *= x.shape[d]
     if kind.itemsize == 2:
-        made = _by_kernel("mean", x, axis, keepdims)
+        made = (_few if x.size <= FEW else _by_kernel)("mean", x, axis, keepdims)
         if made is not None:
             return made
         return narrowed(
@@ -268,9 +268,9 @@ def mean(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
 
 def nansum(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
     """As `sum`, with NaN counted as 0."""
-    if axis is None and type(x) is ndarray and x.size <= FEW and x.dtype is _F32:
-        total = _add(x, None, None, None, keepdims)
-        if total.item() == total.item():  # no NaN
+    if axis is None and type(x) is ndarray and x.size <= FEW:
+        total = _few("sum", x, None, keepdims)
+        if total is not None and total.item() == total.item():  # no NaN
             return total
     made = _by_kernel("nansum", x, axis, keepdims)
     if made is not None:
@@ -306,16 +306,16 @@ def min(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
 def _extreme(name: str, plain: Any, x: Any, axis: Any, keepdims: bool) -> Any:
     """The maximum or minimum, by a kernel along rows, where NumPy is slow."""
     kind = x.dtype
-    if x.size <= FEW and kind.itemsize > 2:
+    if x.size <= FEW:
         made = _few(name[1:], x, axis, keepdims)
         if made is not None:
             return made
-    elif kind.itemsize == 2 and kind in _WIDE and x.size:
+    if kind.itemsize == 2 and kind in _WIDE and x.size:
         made = _by_kernel(name, x, axis, keepdims)
         if made is not None:
             return made
         return narrowed(np.asarray(_extreme(name, plain, widened(x), axis, keepdims)), kind)
-    elif kind.kind in "biu" or (axis == x.ndim - 1 or axis == (x.ndim - 1,)) and x.ndim > 1:
+    if kind.kind in "biu" or (axis == x.ndim - 1 or axis == (x.ndim - 1,)) and x.ndim > 1:
         made = _by_kernel(name, x, axis, keepdims)
         if made is not None:
             return made

@@ -37,6 +37,7 @@ from .generator import Generator, native
 from .math import exact, fma, kernel
 
 _ALL_TYPES = frozenset(C_NAMES) - {"uint16", "uint32", "uint64"}
+_FLOAT32, _FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
 _TINIEST = 5e-324
 _minimum, _maximum = np.minimum.reduce, np.maximum.reduce
 
@@ -91,7 +92,7 @@ def bernoulli_like(
     >>> bernoulli_like(Generator().manual_seed(0), np.array([0.0, 1.0, 0.5])).tolist()
     [0.0, 1.0, 1.0]
     """
-    if target is dtype is None and p.dtype is _FLOAT32 and p.size:
+    if target is dtype is None and p.size:
         values = _chances(generator, p)
         if values is not None:
             return values
@@ -126,12 +127,20 @@ _NO_CHANCE = (
 )
 
 
+# of `kernels.random`
+_CHANCES = {
+    _FLOAT32: "chances",
+    **{kind: f"chances.{kind.name}" for kind in (np.dtype(np.float64), *HALVES)},
+}
+
+
 def _chances(generator: Generator, p: np.ndarray) -> np.ndarray | None:
     """As `bernoulli_like`, by one native call; None if there is no native code for these arguments."""
-    run = native("chances", p.size) if type(p) is np.ndarray and p.flags.carray else None
+    name = _CHANCES.get(p.dtype)
+    run = native(name, p.size) if name and type(p) is np.ndarray and p.flags.carray else None
     if run is None:
         return None
-    out = np.empty(p.shape, _FLOAT32)
+    out = np.empty(p.shape, p.dtype)
     with generator.lock:
         if not run(generator._state, out, p, p.size):
             raise RuntimeError(_NO_CHANCE)
@@ -398,7 +407,6 @@ def _compute(kind: np.dtype) -> np.dtype:
 
 # up to so many numbers are computed one by one, which is cheaper than calls of array functions
 _FEW, _MASK53 = 8, (1 << 53) - 1
-_FLOAT32, _FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
 _SEARCHES = {_FLOAT32: "search_float", _FLOAT64: "search_double"}
 _MANY = 1 << 17  # with so many weights and samples, it pays to load the compiler
 

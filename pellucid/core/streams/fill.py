@@ -19,12 +19,12 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from ... import config, dtypes
-from ...arrays.halves import FEW, HALVES, converted, narrowed
+from ...arrays.halves import HALVES, narrowed
 from ...arrays.layout import axis_order
 from ...dtypes import name_of
 from ...llvm import threads
 from ..tracing import repeatable
-from .generator import Generator, draw_guards, native, ready, serial
+from .generator import Generator, draw_guards, native, serial
 from .math import EXACT_LIMIT, exact, fma, normal_blocks32, scale
 
 Target: TypeAlias = "np.ndarray | tuple[int, ...]"
@@ -39,8 +39,7 @@ NAMES = {kind.name: kind.scalar_type_name for kind in dtypes.ALL}
 C_NAMES = {
     kind.name: kind.c_name for kind in dtypes.ALL if not kind.is_complex and not kind.is_float8
 }
-_FLOAT32 = np.dtype(np.float32)
-_ONE = {kind: np.ones((), kind).view(np.uint16) for kind in HALVES}
+_FLOAT32, _FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
 DIGITS = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}
 LARGEST = {
     "float16": 65504.0,
@@ -77,6 +76,20 @@ def deliver(target: Target, values: np.ndarray) -> np.ndarray:
     return target
 
 
+# the native functions used so far, by dtype and by what they draw
+_READY: dict[Any, dict[str, Any]] = {kind: {} for kind in (_FLOAT32, _FLOAT64, *HALVES)}
+_OWN_NAMES = {
+    "uniform.float32": "uniform24",
+    "uniform.float64": "uniform53",
+    "normals.float32": "normals",
+    "exponentials.float32": "exponentials",
+    "bernoulli.float32": "bernoulli",
+}
+# Float64 draws of the C library's functions, and the sizes from which on NumPy's are taken.
+_SERIAL = {"normals": "blocks", "exponentials": "exponentials"}
+_LIMITS = {"normals": 2 * EXACT_LIMIT, "exponentials": EXACT_LIMIT}
+
+
 def fast(
     generator: Generator,
     name: str,
@@ -85,30 +98,32 @@ def fast(
     block: int = 1,
     more: tuple[float, ...] = (),
 ) -> np.ndarray | None:
-    """Fill a contiguous float32 target, or a new array, by one call of `kernels.random.twister`;
-    `more` are further arguments of that function.
+    """Fill a contiguous target of a float type, or a new array, by one call of native code; `more`
+    are further arguments of that function.
 
     Returns None and draws nothing for other targets, if there is no native code, or if the size is
     not a multiple of `block`.
     """
     if type(target) is np.ndarray:
         kind, count = target.dtype, target.size
-        if kind is not _FLOAT32 or not target.flags.carray:
+        if not target.flags.carray:
             return None
-    elif type(target) is tuple and dtype is _FLOAT32:
-        count = math.prod(target)
+    elif type(target) is tuple:
+        kind, count = dtype, math.prod(target)
         threads.expect(count)
     else:
         return None
-    if not count or block > 1 and (count % block or count > _BLOCK):
+    known = _READY.get(kind)
+    if known is None or not count or block > 1 and (count % block or count > _BLOCK):
         return None
-    run = ready.get(name) if config.kernels else None
+    run = known.get(name) if config.kernels else None
     if run is None:
-        # without native code, a block of 16 takes about forty NumPy calls
-        run = native(name, count, 3 * block)
+        run = _native_fill(name, kind, count, block)
         if run is None:
             return None
-    place = np.empty(target, _FLOAT32) if type(target) is tuple else target
+    elif kind is _FLOAT64 and count >= _LIMITS.get(name, count + 1):
+        return None
+    place = np.empty(target, kind) if type(target) is tuple else target
     lock = generator.lock if draw_guards else generator._lock
     lock.acquire()  # costs half as much as a `with` statement
     try:
@@ -121,25 +136,18 @@ def fast(
     return place
 
 
-def fast_halves(
-    generator: Generator, name: str, target: Any, dtype: Any, block: int, more: tuple[float, ...]
-) -> np.ndarray | None:
-    """As `fast`, for two-byte floats: the float32 numbers, rounded."""
-    held = type(target) is np.ndarray
-    kind = target.dtype if held else dtype
-    if kind not in HALVES or held and not target.flags.carray:
-        return None
-    count = target.size if held else math.prod(target)
-    made = fast(generator, name, (count,), _FLOAT32, block, more) if count <= _BLOCK else None
-    if made is None:
-        return None
-    if not held:
-        return converted(made, kind).reshape(target)
-    if count <= FEW:
-        target[...] = made.reshape(target.shape)
+def _native_fill(name: str, kind: Any, count: int, block: int) -> Any:
+    """The native function for a fill, or None."""
+    full = f"{name}.{kind.name}"
+    if kind is _FLOAT64 and name in _LIMITS:
+        # the C library's logarithm, up to the sizes at which NumPy's is taken
+        run = serial(_SERIAL[name], count) if count < _LIMITS[name] else None
     else:
-        target[...] = converted(made, kind).reshape(target.shape)
-    return target
+        # without native code, a block of 16 takes about forty NumPy calls
+        run = native(_OWN_NAMES.get(full, full), count, 3 * block)
+    if run is not None:
+        _READY[kind][name] = run
+    return run
 
 
 def memory_order(array: np.ndarray) -> np.ndarray:
@@ -228,13 +236,8 @@ def uniform(
     [0.49625658988952637, 0.7682217955589294]
     """
     if low == 0.0 and high == 1.0:
-        made = fast(generator, "uniform24", target, dtype)
+        made = fast(generator, "uniform", target, dtype)
         if made is not None:
-            return made
-        made = fast_halves(generator, "uniform24", target, dtype, 1, ())
-        if made is not None:
-            bits = made.view(np.uint16)
-            np.putmask(bits, bits == _ONE[made.dtype], 0)  # rounding may reach 1
             return made
     count, kind = spec(target, dtype)
     if kind is _FLOAT32 and low == 0.0 and high == 1.0:
@@ -328,8 +331,6 @@ def normal(
     """
     if type(mean) in _REALS and type(std) in _REALS and std >= 0:
         made = fast(generator, "normals", target, dtype, 16, (mean, std))
-        if made is None:
-            made = fast_halves(generator, "normals", target, dtype, 16, (mean, std))
         if made is not None:
             return made
     count, kind = spec(target, dtype)

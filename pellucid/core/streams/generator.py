@@ -13,6 +13,7 @@ bit for bit.
 
 from __future__ import annotations
 
+import functools
 import secrets
 import threading
 from collections.abc import Callable
@@ -52,20 +53,19 @@ _STATE = np.dtype(
 )
 
 
-ready: dict[str, Any] = {}  # functions of `kernels.random.twister` used so far
 # the number of small draws after which loading the compiler pays off, counted down
 _waiting = [20_000]
 _twister: Any = None  # the native library, once loaded; False if it cannot be used
 
 
 def native(name: str, count: int, worth: int = 1) -> Any:
-    """A function of `kernels.random.twister`, or None. A draw of few numbers counts as `worth`
-    small draws towards loading the library.
+    """A function of `kernels.random.twister`, or of `kernels.random.fills` if `name` names a type.
+    None if there is none. A draw of few numbers counts as `worth` small draws towards loading the
+    library.
     """
     global _twister
     if _twister:
-        found = ready[name] = getattr(_twister, name)
-        return found if config.kernels else None
+        return _found(name) if config.kernels else None
     if _twister is None:
         if not config.kernels:
             return None
@@ -85,7 +85,16 @@ def native(name: str, count: int, worth: int = 1) -> Any:
             library.words(probe.ctypes.state_address, out, 1300)
         same = library.words is not None and np.array_equal(out, words)
         _twister = library if same else False
-    return getattr(_twister, name) if _twister and config.kernels else None
+    return _found(name) if _twister and config.kernels else None
+
+
+@functools.cache
+def _found(name: str) -> Any:
+    if "." not in name:
+        return getattr(_twister, name)
+    from ...kernels.random.fills import library
+
+    return getattr(library, name, None)
 
 
 def serial(name: str, count: int) -> Any:

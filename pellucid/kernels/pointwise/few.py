@@ -4,7 +4,7 @@ NumPy spends most of a microsecond around the loop of such a reduction. A sum al
 axis is computed as NumPy adds up to 128 terms: in eight partial sums, which are added pairwise,
 followed by the remaining terms one by one. All other sums are computed from the first element to
 the last. (The maximum of 0.0 and -0.0 may be either, as in NumPy, whose choice depends on the
-processor.)
+processor.) Two-byte floats are computed as float32, or float64 for variances, and rounded once.
 """
 
 from __future__ import annotations
@@ -28,10 +28,34 @@ _ndarray = np.ndarray
 
 LONGEST = 128  # number of terms that NumPy adds without splitting the sum in halves
 _LANES = 8
+_HALVES = tuple(np.dtype(kind) for kind in ("float16", ml_dtypes.bfloat16))
 _REALS = {np.dtype(np.float32): "float", np.dtype(np.float64): "double"}
+_REALS |= {kind: kind.name for kind in _HALVES}
+_NARROW = tuple(kind.name for kind in _HALVES)
 _NAMES = ("sum", "mean", "prod", "max", "min", "norm", "taxicab")
 _SUMS = ("sum", "mean", "norm", "taxicab")
 _SPREADS = ("var", "std")
+
+
+class _Numbers:
+    """How numbers of one type lie in memory: `word` there, `real` in registers."""
+
+    def __init__(self, f: Function, kind: str) -> None:
+        self.f, self.kind = f, kind
+        self.word, self.real = ("i16", "float") if kind in _NARROW else (kind, kind)
+
+    def at(self, x: SSAValue, i: SSAValue) -> SSAValue:
+        return self.f.at(x, i, self.word)
+
+    def load(
+        self, x: SSAValue, i: SSAValue | int, count: int = 1, mask: SSAValue | None = None
+    ) -> SSAValue:
+        """Return the number at `i`, or a vector of `count` numbers."""
+        word = vector(self.word, count) if count > 1 else self.word
+        return unpack(self.f, self.f.load(word, x, i, mask=mask), self.kind)
+
+    def store(self, made: SSAValue, i: SSAValue, mask: SSAValue | None = None) -> None:
+        self.f.store(pack(self.f, made, self.kind), self.f.out, i, mask=mask)
 
 
 def _step(f: Function, name: str, old: SSAValue, new: SSAValue) -> SSAValue:
@@ -70,24 +94,26 @@ def _added(f: Function, length: SSAValue, at: Callable[[SSAValue, str], SSAValue
     return total.get()
 
 
-def _spread(f: Function, real: str, rows: bool, root: bool) -> None:
+def _spread(f: Function, numbers: _Numbers, rows: bool, root: bool) -> None:
     """Emit the sums of squared distances from the mean, divided by `left`; columns are processed
     one by one.
     """
 
     def store(squares: SSAValue, where: SSAValue) -> None:
         made = squares / f.left
-        f.store(f.trunc(f.sqrt(made) if root else made, real), f.out, where)
+        made = f.sqrt(made) if root else made
+        numbers.store(f.trunc(made, numbers.real), where)
+
+    def wide(x: SSAValue, i: SSAValue | int) -> SSAValue:
+        return f.extend(numbers.load(x, i), "double")
 
     count = f.to_float(f.length, "double")
     with f.loop(0, f.outer) as block:
         if rows:
-            x = f.at(f.x, block * f.length, real)
+            x = numbers.at(f.x, block * f.length)
 
             def number(i: SSAValue, kind: str) -> SSAValue:
-                return f.extend(
-                    f.load(real if kind == "double" else vector(real, _LANES), x, i), kind
-                )
+                return f.extend(numbers.load(x, i, 1 if kind == "double" else _LANES), kind)
 
             mean = _added(f, f.length, number) / count
 
@@ -98,15 +124,15 @@ def _spread(f: Function, real: str, rows: bool, root: bool) -> None:
             store(_added(f, f.length, square), block)
         else:
             with f.loop(0, f.inner) as column:
-                x = f.at(f.x, block * f.length * f.inner + column, real)
-                total = f.var("double", f.extend(f.load(real, x, 0), "double"))
+                x = numbers.at(f.x, block * f.length * f.inner + column)
+                total = f.var("double", wide(x, f.const(0, "i64")))
                 with f.loop(1, f.length) as i:
-                    total.set(total.get() + f.extend(f.load(real, x, i * f.inner), "double"))
+                    total.set(total.get() + wide(x, i * f.inner))
                 mean = total.get() / count
-                away = f.extend(f.load(real, x, 0), "double") - mean
+                away = wide(x, f.const(0, "i64")) - mean
                 total.set(away * away)
                 with f.loop(1, f.length) as i:
-                    away = f.extend(f.load(real, x, i * f.inner), "double") - mean
+                    away = wide(x, i * f.inner) - mean
                     total.set(total.get() + away * away)
                 store(total.get(), block * f.inner + column)
 
@@ -116,28 +142,26 @@ def _term(f: Function, name: str, x: SSAValue) -> SSAValue:
     return x * x if name == "norm" else f.fabs(x) if name == "taxicab" else x
 
 
-def _rows(f: Function, name: str, real: str) -> None:
-    kind = vector(real, _LANES)
+def _rows(f: Function, name: str, numbers: _Numbers) -> None:
+    def load(x: SSAValue, i: SSAValue | int, count: int = 1) -> SSAValue:
+        return _term(f, name, numbers.load(x, i, count))
 
-    def load(kind: str, x: SSAValue, i: SSAValue | int) -> SSAValue:
-        return _term(f, name, f.load(kind, x, i))
-
-    total, begin = f.var(real), f.var("i64")
+    total, begin = f.var(numbers.real), f.var("i64")
     with f.loop(0, f.outer) as row:
-        x = f.at(f.x, row * f.length, real)
-        total.set(load(real, x, 0))
+        x = numbers.at(f.x, row * f.length)
+        total.set(load(x, 0))
         begin.set(1)
         if name in _SUMS:
             with f.when(f.length.compare("sge", _LANES)):
                 whole = f.length - f.length % _LANES
-                parts = f.var(kind, load(kind, x, 0))
+                parts = f.var(vector(numbers.real, _LANES), load(x, 0, _LANES))
                 with f.loop(_LANES, whole, _LANES) as i:
-                    parts.set(parts.get() + load(kind, x, i))
+                    parts.set(parts.get() + load(x, i, _LANES))
                 total.set(_pairs(f, parts.get()))
                 begin.set(whole)
         with f.loop(begin.get(), f.length) as i:
-            total.set(_step(f, name, total.get(), load(real, x, i)))
-        f.store(_last(f, name, total.get()), f.out, row)
+            total.set(_step(f, name, total.get(), load(x, i)))
+        numbers.store(_last(f, name, total.get()), row)
 
 
 def _last(f: Function, name: str, made: SSAValue) -> SSAValue:
@@ -149,30 +173,29 @@ def _last(f: Function, name: str, made: SSAValue) -> SSAValue:
     return made
 
 
-def _columns(f: Function, name: str, real: str) -> None:
-    kind = vector(real, _LANES)
-    best = f.var(kind)
+def _columns(f: Function, name: str, numbers: _Numbers) -> None:
+    best = f.var(vector(numbers.real, _LANES))
     with f.loop(0, f.outer) as block:
         with f.loop(0, f.inner, _LANES) as column:
             mask = f.tail_mask(f.inner - column, _LANES)
-            x = f.at(f.x, block * f.length * f.inner + column, real)
-            best.set(_term(f, name, f.load(kind, x, 0, mask=mask)))
+            x = numbers.at(f.x, block * f.length * f.inner + column)
+            best.set(_term(f, name, numbers.load(x, 0, _LANES, mask)))
             with f.loop(1, f.length) as row:
-                v = _term(f, name, f.load(kind, x, row * f.inner, mask=mask))
+                v = _term(f, name, numbers.load(x, row * f.inner, _LANES, mask))
                 best.set(_step(f, name, best.get(), v))
-            f.store(_last(f, name, best.get()), f.out, block * f.inner + column, mask=mask)
+            numbers.store(_last(f, name, best.get()), block * f.inner + column, mask)
 
 
 def _build(symbol: str) -> str:
-    name, real, way = symbol.split(".")
-    module = Module(real)
+    name, kind, way = symbol.split(".")
+    module = Module("float" if kind in _NARROW else kind)
     sizes = {"outer": "i64", "length": "i64", "inner": "i64"}
     if name in _SPREADS:
         f = module.function(symbol, x="ptr", out="ptr", **sizes, left="double")
-        _spread(f, real, way == "rows", name == "std")
+        _spread(f, _Numbers(f, kind), way == "rows", name == "std")
     else:
         f = module.function(symbol, x="ptr", out="ptr", **sizes)
-        (_rows if way == "rows" else _columns)(f, name, real)
+        (_rows if way == "rows" else _columns)(f, name, _Numbers(f, kind))
     f.ret()
     return module.text()
 
@@ -208,7 +231,6 @@ def _build_conversion(symbol: str) -> str:
     return module.text()
 
 
-_HALVES = tuple(np.dtype(kind) for kind in ("float16", ml_dtypes.bfloat16))
 _conversions = NativeLibrary(
     "conversions of few elements",
     _build_conversion,
@@ -238,7 +260,7 @@ def _plan(
     None if there is no kernel.
     """
     layout = arranged(shape, axis) if dtype in _REALS else None
-    if layout is None or 0 in shape:
+    if layout is None or 0 in shape or dtype in _HALVES and not available(dtype.name):
         return None
     outer, length, inner, short, kept = layout
     if length > LONGEST:

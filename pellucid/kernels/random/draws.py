@@ -13,7 +13,9 @@ it needs: normal, gamma, Poisson and binomial numbers.
   chance or of its complement, whichever is at most 1/2; `tails` are the first ten remainders of
   Stirling's formula.
 - `boxes(uniforms, out, n)`: converts blocks of 16 uniform numbers, 8 radii and 8 angles, to normal
-  numbers: first all cosines, then all sines.
+  numbers: first all cosines, then all sines. `blocks(state, out, n, mean, std)` draws the uniform
+  numbers, too, n in all, and gives the normal numbers their mean and deviation, rounded once.
+- `exponentials(state, out, n, factor)`: float64 numbers -log(1 - u) * factor of uniform numbers u.
 - `each_log(values, out, n)` etc.: a function of the C library for each number.
 
 Poisson and binomial numbers follow the steps of `core/streams/reject.py`.
@@ -53,6 +55,8 @@ _SIGNATURES = {
     "binomials32": "paaaaaai",
     "binomials64": "paaaaaai",
     "boxes": "aai",
+    "blocks": "paidd",
+    "exponentials": "paid",
     **{f"each_{name}": "aai" for name in _EACH},
 }
 _NEAR = {"lgamma": 1e-12}
@@ -383,6 +387,20 @@ def _build(name: str) -> str:
         angle = f.load("double", f.uniforms, first + 8) * (2.0 * math.pi)
         f.store(radius * _of(f, "cos", angle), f.out, first)
         f.store(radius * _of(f, "sin", angle), f.out, first + 8)
+    f.ret()
+    f = module.function("blocks", state="ptr", out="ptr", n="i64", mean="double", std="double")
+    with f.loop(0, f.n) as i:
+        f.store(_draw(f), f.out, i)
+    f.call("boxes", f.out, f.out, f.n / 16)
+    with f.loop(0, f.n) as i:
+        x = f.load("double", f.out, i)
+        # adding a mean of zero would make 0.0 of -0.0
+        moved = f.select(f.mean.compare("oeq", 0.0), x * f.std, f.fma(x, f.std, f.mean))
+        f.store(moved, f.out, i)
+    f.ret()
+    f = module.function("exponentials", state="ptr", out="ptr", n="i64", factor="double")
+    with f.loop(0, f.n) as i:
+        f.store(-_of(f, "log1p", -_draw(f)) * f.factor, f.out, i)
     f.ret()
     for word in _EACH:
         f = module.function(f"each_{word}", values="ptr", out="ptr", n="i64")

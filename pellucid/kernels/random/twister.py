@@ -21,6 +21,7 @@ The state is NumPy's `mt19937_state`: 624 words of 32 bits, followed by the posi
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 
 from ...llvm import target
@@ -28,7 +29,7 @@ from ...llvm.emit import Function, Module, SSAValue, vector
 from ...llvm.jit import NativeLibrary
 from .normal import boxes, minus_log
 
-__all__ = ["library"]
+__all__ = ["in_blocks", "library", "uniform24", "uniform53", "words"]
 
 SIZE, AHEAD = 624, 397
 ROOM = 2 * SIZE  # number of words that are converted at a time
@@ -73,7 +74,7 @@ def fresh_block(module: Module, width: int) -> None:
     f.ret()
 
 
-def _words(module: Module, width: int) -> None:
+def words(module: Module, width: int) -> None:
     kind = vector("i32", width)
     f = module.function("words", state="ptr", out="ptr", n="i64")
     position = f.var("i64", f.extend(f.load("i32", f.state, SIZE), "i64"))
@@ -106,7 +107,7 @@ def _words(module: Module, width: int) -> None:
     f.ret()
 
 
-def _in_blocks(
+def in_blocks(
     module: Module,
     name: str,
     per: int,
@@ -123,6 +124,27 @@ def _in_blocks(
         f.call("words", f.state, buffer, count * per)
         body(f, buffer, first, count)
     f.ret()
+
+
+def uniform24(
+    f: Function, drawn: SSAValue, i: SSAValue, mask: SSAValue | None, width: int
+) -> SSAValue:
+    """Return float32 numbers in [0, 1) from words, one each."""
+    floats = vector("float", width)
+    word = f.load(vector("i32", width), drawn, i, mask=mask) & 0xFFFFFF
+    return f.to_float(word, floats) * 2.0**-24
+
+
+def uniform53(
+    f: Function, drawn: SSAValue, i: SSAValue, mask: SSAValue | None, width: int
+) -> SSAValue:
+    """Return float64 numbers in [0, 1) from words, two each, the first one high."""
+    wide = vector("i64", width)
+    pair = f.load(wide, drawn, i, mask=mask)
+    by = f.const(32, wide)
+    low = f.emit(f"lshr {wide} {pair.name}, {by.name}", wide)
+    high = f.emit(f"shl {wide} {pair.name}, {by.name}", wide)
+    return f.to_float((low | high) & ((1 << 53) - 1), vector("double", width)) * 2.0**-53
 
 
 def _chances(module: Module, width: int) -> None:
@@ -150,8 +172,7 @@ def _chances(module: Module, width: int) -> None:
                 first: SSAValue = first,
                 buffer: SSAValue = buffer,
             ) -> None:
-                word = f.load(vector("i32", width), buffer, i, mask=mask) & 0xFFFFFF
-                hit = (f.to_float(word, floats) * 2.0**-24).compare(
+                hit = uniform24(f, buffer, i, mask, width).compare(
                     "olt", f.load(floats, f.p, first + i, mask=mask)
                 )
                 one, none = f.const(1, floats), f.const(0, floats)
@@ -165,40 +186,24 @@ def _build(name: str) -> str:
     module = Module()
     width = target.host().lanes("float")
     half = width // 2
-    floats, wide, doubles = vector("float", width), vector("i64", half), vector("double", half)
+    wide, doubles = vector("i64", half), vector("double", half)
     fresh_block(module, width)
-    _words(module, width)
+    words(module, width)
 
-    def uniform24(f: Function, words: SSAValue, first: SSAValue, count: SSAValue) -> None:
+    def uniforms(per: int, f: Function, words: SSAValue, first: SSAValue, count: SSAValue) -> None:
+        draw, lanes = (uniform24, width) if per == 1 else (uniform53, half)
+
         def convert(i: SSAValue, mask: SSAValue | None) -> None:
-            number = (
-                f.to_float(f.load(vector("i32", width), words, i, mask=mask) & 0xFFFFFF, floats)
-                * 2.0**-24
-            )
-            f.store(number, f.out, first + i, mask=mask)
+            f.store(draw(f, words, i, mask, lanes), f.out, first + i, mask=mask)
 
-        f.vector_loop(count, width, convert)
-
-    def draw(f: Function, words: SSAValue, i: SSAValue, mask: SSAValue | None) -> SSAValue:
-        pair = f.load(wide, words, i, mask=mask)
-        by = f.const(32, wide)
-        low = f.emit(f"lshr {wide} {pair.name}, {by.name}", wide)
-        high = f.emit(f"shl {wide} {pair.name}, {by.name}", wide)
-        return f.to_float((low | high) & ((1 << 53) - 1), doubles) * 2.0**-53
-
-    def uniform53(f: Function, words: SSAValue, first: SSAValue, count: SSAValue) -> None:
-        f.vector_loop(
-            count,
-            half,
-            lambda i, mask: f.store(draw(f, words, i, mask), f.out, first + i, mask=mask),
-        )
+        f.vector_loop(count, lanes, convert)
 
     def bernoulli(f: Function, words: SSAValue, first: SSAValue, count: SSAValue) -> None:
         short = vector("float", half)
         limit = f.splat(f.p, doubles)
 
         def decide(i: SSAValue, mask: SSAValue | None) -> None:
-            hit = draw(f, words, i, mask).compare("olt", limit)
+            hit = uniform53(f, words, i, mask, half).compare("olt", limit)
             f.store(
                 f.select(hit, f.const(1, short), f.const(0, short)), f.out, first + i, mask=mask
             )
@@ -209,7 +214,10 @@ def _build(name: str) -> str:
         limit = f.splat(f.p, doubles)
 
         def decide(i: SSAValue, mask: SSAValue | None) -> None:
-            hit, bytes_ = draw(f, words, i, mask).compare("olt", limit), vector("i8", half)
+            hit, bytes_ = (
+                uniform53(f, words, i, mask, half).compare("olt", limit),
+                vector("i8", half),
+            )
             f.store(
                 f.emit(f"zext {hit.ctype} {hit.name} to {bytes_}", bytes_),
                 f.out,
@@ -240,19 +248,19 @@ def _build(name: str) -> str:
         factor = f.splat(f.factor, doubles)
 
         def convert(i: SSAValue, mask: SSAValue | None) -> None:
-            value = minus_log(f, draw(f, words, i, mask), half) * factor
+            value = minus_log(f, uniform53(f, words, i, mask, half), half) * factor
             f.store(f.trunc(value, vector("float", half)), f.out, first + i, mask=mask)
 
         f.vector_loop(count, half, convert)
 
     _chances(module, width)
-    _in_blocks(module, "normals", 1, normals, mean="double", std="double")
-    _in_blocks(module, "exponentials", 2, exponentials, factor="double")
-    _in_blocks(module, "uniform24", 1, uniform24)
-    _in_blocks(module, "uniform53", 2, uniform53)
-    _in_blocks(module, "bernoulli", 2, bernoulli, p="double")
-    _in_blocks(module, "hits", 2, hits, p="double")
-    _in_blocks(module, "integers", 1, integers, low="i64", span="i64")
+    in_blocks(module, "normals", 1, normals, mean="double", std="double")
+    in_blocks(module, "exponentials", 2, exponentials, factor="double")
+    in_blocks(module, "uniform24", 1, functools.partial(uniforms, 1))
+    in_blocks(module, "uniform53", 2, functools.partial(uniforms, 2))
+    in_blocks(module, "bernoulli", 2, bernoulli, p="double")
+    in_blocks(module, "hits", 2, hits, p="double")
+    in_blocks(module, "integers", 1, integers, low="i64", span="i64")
     return module.text(name)
 
 

@@ -2,12 +2,13 @@
 
 import itertools
 
+import ml_dtypes
 import numpy as np
 import pytest
 
 from pellucid import config
 from pellucid.arrays import numpy_cpu as xp
-from pellucid.kernels.pointwise import few
+from pellucid.kernels.pointwise import few, values
 
 NUMPYS = {"sum": np.add, "prod": np.multiply, "max": np.maximum, "min": np.minimum}
 SHAPES = [(n,) for n in (1, 2, 7, 8, 9, 15, 16, 17, 31, 64, 100, 127, 128)]
@@ -148,3 +149,37 @@ def test_conversions_are_numpys():
             assert made.shape == shape and made.dtype is half and made.flags.carray
             assert (made == x).all()
     assert few.conversion((3,), np.dtype(np.float64), few._HALVES[0]) is None
+
+
+@pytest.mark.parametrize("kind", ["float16", "bfloat16"])
+@pytest.mark.parametrize("name", ["sum", "mean", "prod", "max", "min"])
+def test_two_byte_floats_are_reduced_in_float32_and_rounded_once(name, kind):
+    dtype = np.dtype(getattr(ml_dtypes, kind, None) or kind)
+    if not values.available(kind):
+        pytest.skip("the processor does not convert them")
+    rng = np.random.default_rng(2)
+    for shape in [(1,), (5,), (16,), (4, 8), (3, 37), (2, 3, 9)]:
+        for axis in [None, *range(len(shape))]:
+            x = (rng.standard_normal(shape) * 2).astype(dtype)
+            x.reshape(-1)[0] = -0.0
+            run = few.function(name, shape, dtype, axis, False)
+            wide = few.function(name, shape, np.dtype(np.float32), axis, False)
+            assert run(x).tobytes() == wide(x.astype(np.float32)).astype(dtype).tobytes()
+    x = np.array([1, np.nan, np.inf, 2], dtype)
+    made = few.function(name, (4,), dtype, None, False)(x)
+    assert made.dtype == dtype and np.isnan(made.astype(np.float32))
+
+
+@pytest.mark.parametrize("kind", ["float16", "bfloat16"])
+def test_spreads_and_norms_of_two_byte_floats_are_rounded_once(kind):
+    dtype = np.dtype(getattr(ml_dtypes, kind, None) or kind)
+    if not values.available(kind):
+        pytest.skip("the processor does not convert them")
+    x = np.random.default_rng(3).standard_normal((4, 21)).astype(dtype)
+    for axis in (None, 0, 1):
+        made = few.spread("var", x.shape, dtype, axis, 1.0, False)(x)
+        exact = x.astype(np.float64).var(axis, ddof=1)
+        assert np.asarray(made).tobytes() == exact.astype(np.float32).astype(dtype).tobytes()
+        made = few.norm(x.shape, dtype, axis, 2, False)(x)
+        wide = few.norm(x.shape, np.dtype(np.float32), axis, 2, False)(x.astype(np.float32))
+        assert made.tobytes() == wide.astype(dtype).tobytes()
