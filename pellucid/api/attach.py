@@ -287,9 +287,18 @@ LENT: dict[str, Callable[..., Any]] = {}
 def missing(module: str, name: str, scope: Any) -> AttributeError:
     """PyTorch's error for a name that is not in a module, with the close names that are in a note."""
     error = AttributeError(f"module {module!r} has no attribute {name!r}", name=name)
-    close = difflib.get_close_matches(name, [n for n in scope if not n.startswith("_")], n=3)
-    if close and not name.startswith("__"):
-        error.add_note(f"close names: {', '.join(f'{module}.{n}' for n in close)}")
+    if not name.startswith("_"):
+        # `hasattr` comes here, and comparing a name with all others takes 10 ms.
+        near = [
+            n
+            for n in scope
+            if abs(len(n) - len(name)) <= 3
+            and n[:1] != "_"
+            and (n[:2] == name[:2] or n[-3:] == name[-3:])
+        ]
+        close = difflib.get_close_matches(name, near, n=3)
+        if close:
+            error.add_note(f"close names: {', '.join(f'{module}.{n}' for n in close)}")
     return error
 
 
