@@ -172,20 +172,36 @@ def _normal(x: Any) -> Any:
     return wrap(x._array) if type(x) is Tensor and x.is_inference() else x
 
 
+@contextmanager
+def _saving_inference() -> Iterator[None]:
+    """Inside the block, tensors of inference mode may be saved for backward."""
+    before, local.beyond_inference = local.beyond_inference, 1
+    try:
+        yield
+    finally:
+        local.beyond_inference = before
+
+
 def _past_inference(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A transform that inference mode around it does not reach into: it needs graphs."""
+    """A transform that inference mode around it does not reach into: it needs graphs.
+
+    Its own graph may save tensors of inference mode. The graph around it may not, and there is one
+    if an argument requires a gradient.
+    """
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
-        if not local.inference:
-            return function(*args, **kwargs)
-        before, local.beyond_inference = local.beyond_inference, 1
-        try:
-            with inference_mode(False), no_grad():
+        if local.inference:
+            with inference_mode(False), no_grad(), _saving_inference():
                 args, kwargs = tree_map(_normal, (args, kwargs))
                 return function(*args, **kwargs)
-        finally:
-            local.beyond_inference = before
+        leaves = tree_flatten((args, kwargs))[0]
+        if local.grad and any(isinstance(x, Tensor) and x._rg for x in leaves):
+            return function(*args, **kwargs)
+        with _saving_inference():
+            if any(type(x) is Tensor and x.is_inference() for x in leaves):
+                args, kwargs = tree_map(_normal, (args, kwargs))
+            return function(*args, **kwargs)
 
     return call
 
@@ -297,7 +313,8 @@ def _vjp(
                 f"{treespec_pprint(seed_spec)}, primal output: {treespec_pprint(out_spec)}"
             )
         create = local.grad and (keep or any(s.requires_grad for s in seeds))
-        gs = _differentiate(outs, fresh, seeds, bool(create), keep=True)
+        with _saving_inference():
+            gs = _differentiate(outs, fresh, seeds, bool(create), keep=True)
         return tree_unflatten(gs, spec)
 
     return _outside(output, keep), pull_back, _outside(aux, keep)

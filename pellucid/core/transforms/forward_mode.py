@@ -27,10 +27,21 @@ from ..inplace import copy_slices, replay_tensor
 from ..interpret import thread
 from ..modes import enable_grad, local
 from ..primitive import TENSORS, Primitive, parameters
-from ..tensor import Tensor, make_tensor, node_of
+from ..tensor import Tensor, make_tensor, node_of, views_of
 from ..tracing import constant
 from .batching import batched, level_of, lift, lower, physical
 from .linking import apart
+
+
+class Dual(tuple[Any, ...]):
+    """The step from a tensor to its dual in the chain of a view.
+
+    Where gradients are recorded, a dual is a view of its primal. A tangent belongs to the dual and
+    its parts only, so a write to these leaves the primal without one.
+    """
+
+    level: int
+    whole: Any  # the dual's tangent
 
 
 class Level:
@@ -60,23 +71,36 @@ class Level:
     def wrote(self, t: Tensor, result: Tensor) -> None:
         """Give `t`, which was overwritten with the values of `result`, the tangent of `result`."""
         value = tangent(result, self.number)
-        base = t if t._view is None else t._view.base
-        if value is None and tangent(t, self.number) is None and tangent(base, self.number) is None:
+        base, chain = (t, ()) if t._view is None else (t._view.base, t._view.chain)
+        k, start = self._start(chain)
+        whole = tangent(base, self.number) if start is None else start.whole
+        if value is None and tangent(t, self.number) is None and whole is None:
             return
         with self.outside():
             # clone, because another tensor may own it
             value = _zeros(t) if value is None else _fitted(value, t).clone()
-            if base is not t:
-                assert t._view is not None
-                whole = tangent(base, self.number)
-                value = copy_slices.call(
-                    _zeros(base) if whole is None else whole, value, chain=t._view.chain
-                )
-            set_tangent(base, self.number, value)
-            for known in (base._ver.views if base._ver is not None else None) or ():
-                view = known()
-                if view is not None and view._view is not None and view._view.base is base:
-                    set_tangent(view, self.number, replay_tensor(TENSORS, value, view._view.chain))
+            if chain[k:]:
+                if whole is None:
+                    whole = _zeros(replay_tensor(TENSORS, base, chain[:k]))
+                value = copy_slices.call(whole, value, chain=chain[k:])
+            if start is None:
+                set_tangent(base, self.number, value)
+            else:
+                start.whole = value
+            for view in views_of(base):
+                if self._start(view._view.chain)[1] is start:
+                    part = replay_tensor(TENSORS, value, view._view.chain[k:])
+                    set_tangent(view, self.number, part)
+
+    def _start(self, chain: Any) -> tuple[int, Dual | None]:
+        """Where in a view's chain the tensor stands that the view is a part of at this level: after
+        the last step that made a dual here. Without one, it is the view's base.
+        """
+        for k in range(len(chain), 0, -1):
+            step = chain[k - 1]
+            if type(step) is Dual and step.level == self.number:
+                return k, step
+        return 0, None
 
     @contextmanager
     def outside(self) -> Iterator[None]:
@@ -117,6 +141,9 @@ def exit_level(level: int) -> None:
         t = carrier()
         if t is not None:
             set_tangent(t, level, None)
+            for step in () if t._view is None else t._view.chain:
+                if type(step) is Dual and step.level == level:
+                    step.whole = None
 
 
 def tangent(t: Any, level: int) -> Any:
@@ -160,6 +187,10 @@ def make_dual(primal: Tensor, value: Tensor, level: int) -> Tensor:
             make_dual(samples, lower(value, batch, samples._array.shape[0]), level), batch
         )
     dual = TENSORS.alias(primal)
+    if dual._view is not None:
+        step = Dual(dual._view.chain[-1])
+        step.level, step.whole = level, value
+        dual._view.chain = (*dual._view.chain[:-1], step)
     set_tangent(dual, level, value)
     return dual
 
