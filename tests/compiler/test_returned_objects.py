@@ -394,3 +394,95 @@ def test_a_container_with_a_tensor_as_attribute(kind):
 
     run = torch.compile(step)
     assert [run(torch.full((3,), k)).loss.item() for k in (1.0, 2.0, 3.0)] == [3.0, 6.0, 9.0]
+
+
+class Counts:
+    number = 1
+    held = None
+
+
+COUNTS, TABLE, ROW = Counts(), {"n": 1, "row": [1, 2]}, [1]
+OPTIMIZER = torch.optim.Adagrad([torch.ones(2, requires_grad=True)], lr=0.1)
+LINEAR = torch.nn.Linear(2, 2)
+
+
+def rebound():
+    global rebinding
+    rebinding = lambda t: t
+
+
+def table_counted():
+    TABLE["n"] += 1
+    return TABLE
+
+
+def row_counted():
+    TABLE["row"][0] += 1
+    return TABLE["row"]
+
+
+def list_counted():
+    ROW[0] += 1
+    return ROW
+
+
+def counted_beside_python():
+    rebound()
+    TABLE["n"] += 1
+    return TABLE
+
+
+def group_decayed():
+    for group in OPTIMIZER.param_groups:
+        group["lr"] *= 0.9
+    return group
+
+
+WHOLE = [
+    (table_counted, lambda: TABLE),
+    (row_counted, lambda: TABLE["row"]),
+    (list_counted, lambda: ROW),
+    (counted_beside_python, lambda: TABLE),
+    (group_decayed, lambda: OPTIMIZER.param_groups[0]),
+    (lambda: OPTIMIZER.param_groups, lambda: OPTIMIZER.param_groups),
+    (lambda: OPTIMIZER.param_groups[0]["params"], lambda: OPTIMIZER.param_groups[0]["params"]),
+    (lambda: LINEAR._parameters, lambda: LINEAR._parameters),
+]
+
+
+@pytest.mark.parametrize(("made", "same"), WHOLE)
+def test_what_was_there_is_returned_itself_at_each_call(made, same):
+    step = compiled(lambda x: [made(), x + 1], refused=True)
+    for _ in range(4):
+        assert step(torch.ones(2))[0] is same()
+
+
+def list_kept(x):
+    COUNTS.held = [x.sum().item()]
+    return COUNTS.held
+
+
+def dictionary_kept(x):
+    COUNTS.held = {"sum": x.sum().item(), "more": [x.amax().item()]}
+    return COUNTS.held
+
+
+@pytest.mark.parametrize("function", [list_kept, dictionary_kept])
+def test_a_new_container_of_numbers_is_one_object(function):
+    step = compiled(function, refused=True)
+    for k in range(4):
+        result = step(torch.full((2,), float(k)))
+        assert result is COUNTS.held
+        first = result[0] if isinstance(result, list) else result["sum"]
+        assert type(first) is float and first == 2.0 * k
+
+
+def test_a_list_of_numbers_that_is_there_twice():
+    def twice(x):
+        row = [x.sum().item()]
+        return [row, (row, 1)]
+
+    step = compiled(twice, refused=True)
+    for k in range(3):
+        first, (second, _) = step(torch.full((2,), float(k)))
+        assert first is second and first == [2.0 * k]

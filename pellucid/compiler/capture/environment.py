@@ -105,6 +105,7 @@ class CapturedEnvironment:
         self._optimizers: dict[int, tuple[Optimizer, str, list[Guard]]] = {}
         self._by_root: dict[int, list[ndarray]] | None = None
         self.seen: dict[int, Any] = {}
+        self.guarded: dict[int, Any] = {}  # holders of guards, parts of optimizers among them
         self._edges: dict[int, list[Edge]] = {}
         self._vocabulary: set[str] = set()  # all names in code that can run
         # attribute names that the user's code assigns -> all names in that code
@@ -209,6 +210,7 @@ class CapturedEnvironment:
         same: bool = False,
         name: Any = None,
     ) -> None:
+        self.guarded[id(holder)] = holder
         self._edges[self._at].append(
             Edge(name, Guard(kind, holder, key, expected, path, same), None)
         )

@@ -421,10 +421,9 @@ class SideEffectTracker:
 
     def known(self, value: Any) -> bool:
         """Whether an object existed before the call, so that code can reach it."""
-        return (
-            self.environment.seen.get(id(value)) is value
-            and id(value) not in self.environment.containers
-        )
+        environment, key = self.environment, id(value)
+        there = environment.seen.get(key) is value or environment.guarded.get(key) is value
+        return there and key not in environment.containers
 
     def _stage(self, key: Any, value: Any) -> int:
         """The number of late calls that come before a change; -2 if the place changed before and

@@ -341,3 +341,24 @@ def rebuild(
             type(value), {k: rebuild(v, place, new, kept) for k, v in vars(value).items()}
         )
     return value
+
+
+def without_reads(value: Any, kept: set[int]) -> Any:
+    """A result with plain numbers in place of watched ones. Lists and dictionaries stay the same
+    objects, since the step may have stored them elsewhere, too; those in `kept`, a set that grows,
+    are left alone.
+    """
+    if id(value) in kept or isinstance(value, Tensor):
+        return value
+    if is_read(value):
+        return value.plain
+    if type(value) in (list, dict, OrderedDict):
+        kept.add(id(value))
+        for key, v in [*(enumerate(value) if type(value) is list else value.items())]:
+            if (now := without_reads(v, kept)) is not v:
+                value[key] = now
+        return value
+    if type(value) is tuple:
+        parts = tuple([without_reads(v, kept) for v in value])
+        return value if all(a is b for a, b in zip(parts, value, strict=True)) else parts
+    return rebuild(value, lambda t: t if isinstance(t, Tensor) else t.plain, None, kept)

@@ -26,7 +26,7 @@ from ..capture.graph_breaks import body_of
 from ..capture.guards import Guard, hooks_of
 from ..capture.side_effect_tracker import SideEffectTracker
 from ..capture.side_effects import Again, written_by
-from ..capture.structure import TensorSlot, flatten, masked, numbers_in, rebuild
+from ..capture.structure import TensorSlot, flatten, masked, numbers_in, rebuild, without_reads
 from ..capture.tensor_attributes import TensorAttributes
 from ..capture.witness import Witness
 from ..trace.arrays import memory_of, numpy_dtype
@@ -163,10 +163,9 @@ class _Tracing(Leaving):
             found: list[Any] = []
             flatten(traced.result, found)
             if any(map(is_read, found)):
-                plain = lambda t: t if isinstance(t, Tensor) else t.plain
-                # arguments are returned as they are
-                kept = self.environment.containers
-                traced.result = rebuild(traced.result, plain, None, kept)
+                # what was there before is returned as it is
+                kept = self.environment.containers | self.environment.guarded.keys()
+                traced.result = without_reads(traced.result, kept)
 
     # ---- the version ---------------------------------------------------------------------------------------
     def _version(self) -> Version:
