@@ -11,7 +11,7 @@ from numpy import ndarray
 from .. import dtypes
 from ..core.tensor import Tensor
 from ..core.tracing import constant
-from ..errors import ArgumentTypeError, OperationError
+from ..errors import ArgumentTypeError, OperationError, type_name
 
 _C_NAMES = {
     "int64": "int64_t",
@@ -41,6 +41,27 @@ _POWERS = dtypes.float8_e8m0fnu
 def _power(value: float) -> float:
     """A number for a type that has neither a sign nor a zero: its smallest stands for that."""
     return abs(float(value)) or 2.0**-127
+
+
+def as_number(value: Any, function: str, argument: str, position: int | None = None) -> Any:
+    """An argument as a Python number: it may be a number, a NumPy scalar, or a 0-d tensor that does
+    not require grad.
+
+    Raises:
+        TypeError: anything else.
+    """
+    if type(value) in (int, float):
+        return value
+    if isinstance(value, (np.number, np.bool_)):
+        return dtypes.as_python_number(value)
+    if isinstance(value, (bool, int, float, complex)):
+        return value
+    if isinstance(value, Tensor) and not value._array.ndim and not value._rg:
+        return value.item()
+    place = "" if position is None else f" (position {position})"
+    raise ArgumentTypeError(
+        f"{function}(): argument '{argument}'{place} must be Number, not {type_name(value)}"
+    )
 
 
 def fitting(value: Any, kind: dtypes.dtype) -> Any:
@@ -80,15 +101,6 @@ def fitting(value: Any, kind: dtypes.dtype) -> Any:
     if not low <= value <= limits.max:
         raise _overflow(kind)
     return int(value) if kind.is_signed else int(value) % (limits.max + 1)
-
-
-def as_number(value: Any, function: str, name: str) -> Any:
-    """A number that is given as one, or as a tensor without dimensions that needs no gradient."""
-    if isinstance(value, Tensor):
-        if value._array.ndim or value._rg:
-            raise ArgumentTypeError(f"{function}(): argument '{name}' must be Number, not Tensor")
-        return value.item()
-    return dtypes.as_python_number(value)
 
 
 def _fits(value: float, kind: dtypes.dtype) -> bool:

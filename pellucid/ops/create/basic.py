@@ -20,7 +20,7 @@ from ...core.public import FUNCTIONS, METHODS, method, public
 from ...core.tensor import Tensor
 from ...core.transforms.batching import Batched, batched, level_of, physical
 from ...errors import ArgumentTypeError, OperationError, UnsupportedError, type_name
-from .._numbers import fitting
+from .._numbers import as_number, fitting
 from .._rules import require_tensor
 from .._unset import mark_unset, unset
 from ._factory import Fill, build, check_memory, deliver, fresh, sizes, want_gradient
@@ -167,7 +167,7 @@ def full(
         )
     check_memory(layout, pin_memory)
     given = dtypes.check_dtype(dtype, "full")
-    value = _number(fill_value, "full")
+    value = as_number(fill_value, "full", "fill_value", 2)
     kind = given or (out.dtype if out is not None else dtypes.number_dtype(value))
     result = build(
         sizes((size,) if isinstance(size, (tuple, list)) else _refuse_size(size), "full"),
@@ -183,24 +183,6 @@ def _refuse_size(size: Any, name: str = "full") -> Any:
     raise ArgumentTypeError(
         f"{name}(): argument 'size' (position 1) must be tuple of ints, not {type_name(size)}"
     )
-
-
-def _number(value: Any, name: str) -> Any:
-    if type(value) in (int, float):
-        return value
-    if isinstance(value, Tensor):
-        if value._array.ndim or value._rg:
-            raise ArgumentTypeError(
-                f"{name}(): argument 'fill_value' (position 2) must be Number, not Tensor"
-            )
-        return value.item()
-    if isinstance(value, (np.number, np.bool_)):
-        return dtypes.as_python_number(value)
-    if not isinstance(value, (bool, int, float, complex)):
-        raise ArgumentTypeError(
-            f"{name}(): argument 'fill_value' (position 2) must be Number, not {type_name(value)}"
-        )
-    return value
 
 
 def _filler(value: Any, kind: dtypes.dtype) -> Fill:
@@ -346,7 +328,7 @@ def full_like(
     tensor([7, 7])
     """
     kind = dtypes.check_dtype(dtype, "full_like") or require_tensor(input, "full_like").dtype
-    fill = _filler(_number(fill_value, "full_like"), kind)
+    fill = _filler(as_number(fill_value, "full_like", "fill_value", 2), kind)
     return make_like(
         input, fill, kind, layout, device, requires_grad, pin_memory, memory_format, "full_like"
     )
@@ -416,7 +398,7 @@ def new_full(
         all_of_them = (self.batch_size, *shape)
         whole = new_full(physical(self), all_of_them, fill_value, dtype=kind, device=device)
         return _for_each_sample(self, whole, requires_grad)
-    fill = _filler(_number(fill_value, "new_full"), kind)
+    fill = _filler(as_number(fill_value, "new_full", "fill_value", 2), kind)
     return build(shape, kind, device or self.device, requires_grad, fill)
 
 

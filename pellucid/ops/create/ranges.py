@@ -25,24 +25,11 @@ from ...errors import (
     warn,
 )
 from ...llvm import threads
-from .._numbers import fitting
+from .._numbers import as_number, fitting
 from .._rules import require_tensor
 from ._factory import build, check_memory, deliver
 
 _NUMBERS = frozenset((int, float))
-
-
-def _number(value: Any, name: str, argument: str, position: int) -> Any:
-    """Return a Python number, also of a 0-d tensor or a NumPy scalar."""
-    if isinstance(value, (bool, int, float, complex)):
-        return value
-    if isinstance(value, Tensor):
-        return value.item()
-    if isinstance(value, (np.number, np.bool_)):
-        return dtypes.as_python_number(value)
-    raise ArgumentTypeError(
-        f"{name}(): argument '{argument}' (position {position}) must be Number, not {type_name(value)}"
-    )
 
 
 def _count(start: Any, end: Any, step: Any) -> int:
@@ -139,7 +126,7 @@ def arange(
     if start is None or end is None:
         start, end = 0, end if start is None else start
     start, end, step = (
-        _number(v, "arange", n, i + 1)
+        as_number(v, "arange", n, i + 1)
         for i, (v, n) in enumerate(((start, "start"), (end, "end"), (step, "step")))
     )
     given = dtypes.check_dtype(dtype, "arange")
@@ -203,7 +190,7 @@ def range_(
     if end is None:
         start, end = 0, start
     start, end, step = (
-        _number(v, "range", n, i + 1)
+        as_number(v, "range", n, i + 1)
         for i, (v, n) in enumerate(((start, "start"), (end, "end"), (step, "step")))
     )
     if any(isinstance(v, complex) for v in (start, end, step)):
@@ -254,7 +241,8 @@ def _ends(start: Any, end: Any, name: str) -> tuple[Any, Any]:
         raise OperationError(
             f"{name} only supports 0-dimensional start and end tensors, but got {got}."
         )
-    return _number(start, name, "start", 1), _number(end, name, "end", 2)
+    start, end = (v.detach() if isinstance(v, Tensor) else v for v in (start, end))
+    return as_number(start, name, "start", 1), as_number(end, name, "end", 2)
 
 
 _FEW = 1 << 12  # up to this many numbers, no native code is loaded
