@@ -88,3 +88,17 @@ def test_nan_and_zeros_have_the_gradients_of_pytorch(reduce, initial):
 @pytest.mark.filterwarnings("error")
 def test_no_warning_of_another_function():
     pellucid.segment_reduce(pellucid.ones(3), "max", lengths=pellucid.tensor([1, 2]))
+
+
+def test_a_zero_in_a_long_segment():
+    """Each other element's gradient is zero, that of the zero the product of 100,000 others."""
+    x = np.random.default_rng(1).uniform(0.5, 1.7, 100_001)
+    x[777] = 0
+    grads = []
+    for library in (torch, pellucid):
+        leaf = library.tensor(x, requires_grad=True)
+        lengths = library.tensor([1_000, 99_001])
+        library.segment_reduce(leaf, "prod", lengths=lengths).log1p().sum().backward()
+        grads.append(leaf.grad.numpy())
+    np.testing.assert_allclose(grads[1], grads[0], rtol=1e-9)
+    assert np.count_nonzero(grads[1][:1_000]) == 1

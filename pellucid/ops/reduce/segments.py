@@ -84,19 +84,28 @@ def _beside(F: Any, x: Any, array: np.ndarray) -> Any:
 def _others(F: Any, x: Any, counts: Any, initial: Any, dtype: Any) -> Any:
     """For each element the product of the other elements of its segment, and of `initial`."""
     n = int(counts.sum())
-    places = np.arange(n)
-    ends = np.repeat(np.cumsum(counts), counts)
-    starts = ends - np.repeat(counts, counts)
-    made = F.full(shape=x.shape, value=1 if initial is None else initial, dtype=dtype)
     one = F.full(shape=(), value=1, dtype=dtype)
-    for step in range(int(counts.max(initial=0))):
-        # the element `step` places into the own segment, where there is one and it is another
-        at = starts + step
-        use = (at < ends) & (at != places)
-        at = np.where(use, at, 0)
-        use = use.reshape(-1, *[1] * (len(x.shape) - 1))
-        at, use = _beside(F, x, at), _beside(F, x, use)
-        made = made * F.where(use, F.index_select(x, at, dim=0), one)
+    place = np.arange(n)
+    # how many elements of its segment lie before each, and behind it
+    before = place - np.repeat(np.cumsum(counts) - counts, counts)
+    after = np.repeat(counts, counts) - 1 - before
+
+    def moved(array: Any, by: int, room: np.ndarray) -> Any:
+        """The element `by` places away, and 1 where that is in another segment."""
+        use = room >= abs(by)
+        at = _beside(F, x, np.where(use, place + by, 0))
+        use = _beside(F, x, use.reshape(-1, *[1] * (len(x.shape) - 1)))
+        return F.where(use, F.index_select(array, at, dim=0), one)
+
+    made = one if initial is None else F.full(shape=(), value=initial, dtype=dtype)
+    for sign, room in ((-1, before), (1, after)):
+        # all elements on one side: runs that double in length
+        side = moved(x, sign, room)
+        length = 1
+        while length < counts.max(initial=0):
+            side = side * moved(side, sign * length, room)
+            length *= 2
+        made = side * made
     return made
 
 
