@@ -40,7 +40,7 @@ def _spent(F: Any, g: Any, s: Any, p: Any) -> Any:
 
 
 @cache
-def _plan(read: int, keeps: bool) -> BackwardPlan:
+def plan_of(read: int, keeps: bool) -> BackwardPlan:
     """The plan of a backward that reads the values of `read` tensors. They are saved after the
     other values, so that the error for an overwritten one can tell its shape. With `keeps`, the
     backward can be repeated.
@@ -74,19 +74,20 @@ def record(
     version: Any,
     part: Any,
     inputs: list[Any],
-    places: list[tuple[Any, Any]],
     read: list[Tensor],
     saved: list[Any],
     extras: Any,
 ) -> Node:
-    """Make a node over the edges `inputs` whose gradient rule is a `part` of the program. `places`
-    are the shapes and dtypes of its results, `read` the tensors whose values the rule uses.
+    """Make a node over the edges `inputs` whose gradient rule is a `part` of the program. `read`
+    are the tensors whose values the rule uses.
     """
-    shapes, kinds = [shape for shape, _ in places], [kind for _, kind in places]
-    node = _node(inputs, shapes, kinds, _plan(len(read), part.keeps))
+    node = _node(inputs, *part.form)
     node.saved = (version, part, saved, extras, *[t._array for t in read])
-    node.versions = tuple([version_of(t) for t in read])
-    node.total = sum(v.count for v in node.versions)
+    node.versions = versions = tuple([t._ver or version_of(t) for t in read])
+    total = 0
+    for v in versions:
+        total += v.count
+    node.total = total
     return node
 
 

@@ -341,22 +341,27 @@ class Direct:
         return out
 
 
-def direct(results: Results, given: int, written: list[tuple[Tensor, int]]) -> Direct | None:
+def direct(
+    results: Results, given: int, written: list[tuple[Tensor, int]], saved: set[Buffer]
+) -> Direct | None:
     """The fast path for a version's results; None if they do not qualify. In the memory of a call,
-    `given` arrays precede the blocks.
+    `given` arrays precede the blocks. `saved` are blocks for the second half.
     """
     # such calls have no other outputs
     outputs = [o for o in results.outputs if isinstance(o, (New, Number))]
     gradient_of = {v.buffer: (v, t) for t, v in results.gradients if v is not None}
     layout: list[tuple[tuple[int, ...], Any, Tensor | None]] = []
     position: dict[Buffer, int] = {}
-    for b in results.memory.fresh:
+    for b, form in zip(results.memory.fresh, results.memory.blocks, strict=True):
         value, t = gradient_of.get(b, (None, None))
         if value is None:
             value = next((v for o in outputs for v in o.values if v.buffer is b and v.whole), None)
+        position[b] = given + len(layout)
+        if value is None and b in saved:
+            layout.append((*form, None))
+            continue
         if value is None or not value.whole:
             return None
-        position[b] = given + len(layout)
         layout.append((value.shape, numpy_dtype(value.dtype), t))
     if any(not v.whole or v.buffer not in position for o in outputs for v in o.values):
         return None

@@ -249,19 +249,27 @@ class _Tracing(Leaving):
         plain = (
             admission.checked
             and (admission.bare or admission.unpack is not None)
-            and not halves
+            and not (
+                halves and (self.moved or self.asked or self.gradients or self.moving or self.drift)
+            )
             and all(isinstance(who, Tensor) for who in self.moving)
         )
         plain = plain and all(
-            type(o) is Number or type(o) is New and o.inference is None for o in self.outputs
+            type(o) is Number
+            and not halves
+            or type(o) is New
+            and o.inference is None
+            and not (halves and o.spent)
+            for o in self.outputs
         )
         given = len(self.inputs) + len(self.moving) + len(computed)
+        saved = set(itertools.chain(*kept))
         return Version(
             admission,
             results,
             effects,
             code,
-            direct(results, given, code.written) if plain else None,
+            direct(results, given, code.written, saved) if plain else None,
         )
 
     def _moving(self) -> tuple[list[Any], list[Buffer]]:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
+from ...core.primitive import BackwardPlan
 from ...core.tape import Node
 from ...core.tensor import OutputSlot, Tensor, count_write, version_of
 from ...errors import GraphError, pass_on
@@ -21,7 +22,7 @@ from ..trace.arrays import memory_of
 from ..trace.recording import NumberInput
 from .admission import Admission, gradient_of, overlap, the_tensor
 from .execute import Executable
-from .node import ResultEdge, freed, record
+from .node import ResultEdge, freed, plan_of, record
 from .python_calls import Diverged
 from .results import Direct, New, Results
 from .side_effects import SideEffects
@@ -71,6 +72,13 @@ class Backward:
     guards: list[Guard]  # guards on what the backward of custom functions reads
     # readers of the returned values, created on first use
     readers: list[Any] = field(default_factory=list)
+    # of the nodes: shapes and dtypes of the results, and the plan
+    form: tuple[list[Any], list[Any], BackwardPlan] = field(init=False)
+
+    def __post_init__(self) -> None:
+        shapes, kinds = [shape for shape, _ in self.places], [kind for _, kind in self.places]
+        count = len(self.read) + len(self.read_results)
+        self.form = shapes, kinds, plan_of(count, self.keeps)
 
     def __call__(
         self, saved: list[Any], extras: Any, seeds: list[ndarray | None]
@@ -83,16 +91,23 @@ class Backward:
                 hint="keep in ctx what backward needs, or run the function without compiling it (torch.compiler.disable)",
             )
         run, held = self.run, self.run.memory.storage.extras
-        before = dict(held)
-        held.update(extras)
-        given = [
-            np.zeros(shape, kind) if s is None else np.ascontiguousarray(s)
-            for s, (shape, kind) in zip(seeds, self.places, strict=True)
-        ]
-        env = run([*saved, *given])
-        held.update(before)
+        before = dict(held) if extras else None
+        if extras:
+            held.update(extras)
+        every = True  # result has a gradient
+        given = [*saved]
+        for s, (shape, kind) in zip(seeds, self.places, strict=True):
+            if s is None:
+                every = False
+                s = np.zeros(shape, kind)
+            given.append(s if s.flags.c_contiguous else np.ascontiguousarray(s))
+        env = run(given)
+        if before is not None:
+            held.update(before)
         if not self.readers:
             self.readers = [run.memory.getter(v) for v in self.returned]
+        if every:
+            return [read(env) for read in self.readers]
         return [
             read(env) if any(seeds[k] is not None for k in reached) else None
             for read, reached in zip(self.readers, self.reached, strict=True)
@@ -165,7 +180,16 @@ class Version:
         self.results = results
         self.effects = effects
         self.code = code
-        self.direct = direct  # fast path for the results, or None
+        # fast path for the results, or None
+        # Whether such a call is the program and nothing else.
+        self._simple = not (
+            effects.changing
+            or code.computed
+            or effects.undoing is not None
+            or admission.count_of_numbers
+            or code.decides
+        )
+        self.direct = direct = direct if self._simple or not code.halves else None
         # whether `quick` may serve calls without named arguments, and with them
         self.fast = direct is not None and not admission.named
         self.named = direct is not None and admission.named
@@ -176,14 +200,6 @@ class Version:
         self._lock = threading.Lock() if arena is None else arena.lock
         # the gradients that the last full call was given, with their arrays, and that memory
         self._gradients: tuple[list[tuple[Tensor, ndarray]], set[int]] | None = None
-        # Whether such a call is the program and nothing else.
-        self._simple = not (
-            effects.changing
-            or code.computed
-            or effects.undoing is not None
-            or admission.count_of_numbers
-            or code.decides
-        )
 
     # ---- everyday calls --------------------------------------------------------------------------------
     def quick(self, args: tuple[Any, ...]) -> Any:
@@ -227,15 +243,21 @@ class Version:
             fresh = direct.memory(arrays)
             for step in run.steps:
                 step(arrays)
+            halves = self.code.halves
+            extras = {**run.memory.storage.extras} if halves else None
         finally:
             self._lock.release()
-        if overwrites:
-            tensors = admission.given(list(args)) if admission.places else args
-            for k, n in overwrites:
-                count_write(version_of(tensors[k]), n)
-        self._count_accumulated(args)
+        tensors = (
+            admission.given(list(args)) if admission.places and (overwrites or halves) else args
+        )
+        for k, n in overwrites:
+            count_write(version_of(tensors[k]), n)
+        if self.code.accumulated:
+            self._count_accumulated(args)
         self.hits += 1
         out = direct.made(arrays, fresh)
+        if halves:
+            self._join(halves, out, tensors, arrays, extras)
         results = self.results
         return out[0] if results.single else rebuild(results.skeleton, lambda slot: out[slot.place])
 
@@ -408,7 +430,7 @@ class Version:
         self,
         halves: list[Backward],
         made: list[Any],
-        tensors: list[Tensor],
+        tensors: Sequence[Tensor],
         env: list[Any],
         extras: Any,
     ) -> dict[int, OutputSlot]:
@@ -416,20 +438,23 @@ class Version:
         half, which is its gradient rule. Returns their places in the graph by output index.
         """
         memory = self.code.run.memory
+        given, changing = env[: len(memory.dynamic)], memory.changing
         nodes: list[Node] = []
         slots: dict[int, OutputSlot] = {}
         for part in halves:
             inputs: list[Any] = []
             for who in part.wanted:
-                if type(who) is ResultEdge:
+                kind = type(who)
+                if kind is ResultEdge:
                     inputs.append(OutputSlot(nodes[who.part], who.index))
                 else:
-                    t = the_tensor(who, tensors)
+                    t = tensors[who] if kind is int else who
                     inputs.append(t._node or t)
-            read = [the_tensor(t, tensors) for t in part.read]
-            read += [made[k] for k in part.read_results]
-            kept = env[: len(memory.dynamic)] + [env[memory.changing[b]] for b in part.saved]
-            nodes.append(record(self, part, inputs, part.places, read, kept, extras))
+            read = [tensors[t] if type(t) is int else t for t in part.read]
+            if part.read_results:
+                read += [made[k] for k in part.read_results]
+            kept = [*given, *[env[changing[b]] for b in part.saved]]
+            nodes.append(record(self, part, inputs, read, kept, extras))
             for k, index in part.results:
                 slots[k] = OutputSlot(nodes[-1], index)
                 if made[k] is not None:
