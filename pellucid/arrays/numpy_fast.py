@@ -181,6 +181,7 @@ def _running(name: str, x: Any, axis: int, dtype: Any) -> Any:
 
 
 MANY = 1 << 15  # from so many elements on, a kernel fills
+_FEW = 256  # up to so many two-byte floats, filling them one by one costs less than a view
 # Dtypes that NumPy fills element by element -> integers of the same size, which it fills fast.
 _BITS = {**dict.fromkeys(HALVES, np.dtype(np.uint16)), np.dtype(np.complex64): np.dtype(np.uint64)}
 
@@ -188,11 +189,11 @@ _BITS = {**dict.fromkeys(HALVES, np.dtype(np.uint16)), np.dtype(np.complex64): n
 def full(shape: Any, value: Any, dtype: Any = None) -> Any:
     """As `np.full`."""
     bits = None if dtype is _F32 else _BITS.get(dtype)
-    if bits is None:
+    if bits is None or dtype.itemsize == 2:
         if dtype is None or type(value) not in (float, int, bool):
             return np.full(shape, value, dtype)
         made = np.empty(shape, dtype)
-        if made.size < MANY:
+        if made.size < (MANY if bits is None else _FEW):
             made.fill(value)
         else:
             fill(made, value)

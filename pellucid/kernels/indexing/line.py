@@ -1,6 +1,6 @@
 """Evenly spaced numbers, each computed from the nearer end (float32 and float64).
 
->>> made = spaced(5, np.array([0.0, 1.0, 0.25]), np.dtype(np.float32))
+>>> made = spaced(5, 0.0, 1.0, np.dtype(np.float32))
 >>> made is None or made.tolist() == [0.0, 0.25, 0.5, 0.75, 1.0]
 True
 """
@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...dtypes import name_of
 from ...llvm import jit, target, threads
 from ...llvm.emit import Module, SSAValue, types_of, vector
 
@@ -20,12 +19,19 @@ _CTYPES = types_of("float32 float64")
 
 
 def _build(ctype: str) -> str:
-    """Emit the kernel, which computes in double and rounds each number once."""
+    """Emit the kernel. The ends and the step have the type of the numbers, which are computed in
+    double and rounded once.
+    """
     module = Module()
-    f = threads.parallel_export(module, ctype, {"out": "ptr", "ends": "ptr", "count": "i64"})
+    params = {"out": "ptr", "first": "double", "last": "double", "count": "i64"}
+    f = threads.parallel_export(module, ctype, params)
     width = target.host().lanes("double")
     places, wide = vector("i64", width), vector("double", width)
-    first, last, step = (f.splat(f.load("double", f.ends, k), wide) for k in range(3))
+    ends = [x if ctype == "double" else f.trunc(x, ctype) for x in (f.first, f.last)]
+    ends.append((ends[1] - ends[0]) / f.to_float(f.count - 1, ctype))
+    first, last, step = (
+        f.splat(x if ctype == "double" else f.extend(x, "double"), wide) for x in ends
+    )
     half, most = f.splat(f.count // 2, places), f.splat(f.count - 1, places)
     out = f.at(f.out, f.begin, ctype)
 
@@ -42,17 +48,20 @@ def _build(ctype: str) -> str:
     return module.text()
 
 
-_lib = jit.NativeLibrary("lines", _build, dict.fromkeys(_CTYPES.values(), "paaiii"))
+_lib = jit.NativeLibrary("lines", _build, dict.fromkeys(_CTYPES.values(), "paddiii"))
 
 
-def spaced(count: int, ends: np.ndarray, kind: np.dtype) -> np.ndarray | None:
-    """Return `count` numbers from `ends[0]` to `ends[1]` with the step `ends[2]`, all in double;
-    None if the dtype is not supported.
+_CTYPE_OF = {np.dtype(name): ctype for name, ctype in _CTYPES.items()}
+
+
+def spaced(count: int, first: float, last: float, kind: np.dtype) -> np.ndarray | None:
+    """Return `count` numbers, at least two, from `first` to `last`, which are rounded to the dtype;
+    None if that is not supported.
     """
-    ctype = _CTYPES.get(name_of(kind))
+    ctype = _CTYPE_OF.get(kind)
     run = None if ctype is None else getattr(_lib, ctype)
     if run is None:
         return None
     out = np.empty(count, kind)
-    run(threads.team(), out, ends, count, count, _GRAIN)
+    run(threads.team(), out, first, last, count, count, _GRAIN)
     return out

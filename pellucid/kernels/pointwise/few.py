@@ -22,7 +22,7 @@ from ...llvm.jit import NativeLibrary
 from .reduce import Axes, arranged
 from .values import available, pack, unpack
 
-__all__ = ["conversion", "function", "norm", "reduced", "spread"]
+__all__ = ["conversion", "function", "minus_picked", "norm", "reduced", "spread"]
 
 _ndarray = np.ndarray
 
@@ -143,25 +143,34 @@ def _term(f: Function, name: str, x: SSAValue) -> SSAValue:
 
 
 def _rows(f: Function, name: str, numbers: _Numbers) -> None:
-    def load(x: SSAValue, i: SSAValue | int, count: int = 1) -> SSAValue:
-        return _term(f, name, numbers.load(x, i, count))
-
-    total, begin = f.var(numbers.real), f.var("i64")
     with f.loop(0, f.outer) as row:
         x = numbers.at(f.x, row * f.length)
-        total.set(load(x, 0))
-        begin.set(1)
-        if name in _SUMS:
-            with f.when(f.length.compare("sge", _LANES)):
-                whole = f.length - f.length % _LANES
-                parts = f.var(vector(numbers.real, _LANES), load(x, 0, _LANES))
-                with f.loop(_LANES, whole, _LANES) as i:
-                    parts.set(parts.get() + load(x, i, _LANES))
-                total.set(_pairs(f, parts.get()))
-                begin.set(whole)
-        with f.loop(begin.get(), f.length) as i:
-            total.set(_step(f, name, total.get(), load(x, i)))
-        numbers.store(_last(f, name, total.get()), row)
+        numbers.store(
+            _row(f, name, numbers.real, lambda i, n: numbers.load(x, i, n)),
+            row,
+        )
+
+
+def _row(
+    f: Function, name: str, real: str, load: Callable[[SSAValue | int, int], SSAValue]
+) -> SSAValue:
+    """Return the reduction of a row of `f.length` numbers. `load(i, n)` returns n of them."""
+
+    def term(i: SSAValue | int, n: int = 1) -> SSAValue:
+        return _term(f, name, load(i, n))
+
+    total, begin = f.var(real, term(0)), f.var("i64", 1)
+    if name in _SUMS:
+        with f.when(f.length.compare("sge", _LANES)):
+            whole = f.length - f.length % _LANES
+            parts = f.var(vector(real, _LANES), term(0, _LANES))
+            with f.loop(_LANES, whole, _LANES) as i:
+                parts.set(parts.get() + term(i, _LANES))
+            total.set(_pairs(f, parts.get()))
+            begin.set(whole)
+    with f.loop(begin.get(), f.length) as i:
+        total.set(_step(f, name, total.get(), term(i)))
+    return _last(f, name, total.get())
 
 
 def _last(f: Function, name: str, made: SSAValue) -> SSAValue:
@@ -210,6 +219,60 @@ _library = NativeLibrary(
         for w in ("rows", "columns")
     },
 )
+
+
+def _build_picks(symbol: str) -> str:
+    name, kind = symbol.split(".")
+    module = Module("float" if kind in _NARROW else kind)
+    f = module.function(symbol, x="ptr", index="ptr", out="ptr", length="i64", width="i64")
+    numbers = _Numbers(f, kind)
+
+    def picked(i: SSAValue) -> SSAValue:
+        return numbers.load(f.x, i * f.width + f.load("i64", f.index, i))
+
+    if name == "none":
+        with f.loop(0, f.length) as i:
+            numbers.store(-picked(i), i)
+    else:
+        made = f.buffer(numbers.real, LONGEST)
+        with f.loop(0, f.length) as i:
+            f.store(picked(i), f.at(made, i, numbers.real))
+
+        def load(i: SSAValue | int, n: int) -> SSAValue:
+            at = f.at(made, f.as_value(i, "i64"), numbers.real)
+            return f.load(vector(numbers.real, n) if n > 1 else numbers.real, at, 0)
+
+        numbers.store(-_row(f, name, numbers.real, load), f.const(0, "i64"))
+    f.ret()
+    return module.text()
+
+
+_picks = NativeLibrary(
+    "picks from few rows",
+    _build_picks,
+    {f"{name}.{kind}": "aanii" for name in ("none", "sum", "mean") for kind in _REALS.values()},
+)
+
+
+@functools.lru_cache(256)
+def _plan_of_picks(name: str, dtype: np.dtype[Any], rows: int) -> tuple[Any, np.ndarray] | None:
+    if dtype not in _REALS or dtype in _HALVES and not available(dtype.name):
+        return None
+    kernel = getattr(_picks, f"{name}.{_REALS[dtype]}") if 0 < rows <= LONGEST else None
+    return kernel and (kernel, np.broadcast_to(np.empty((), dtype), (rows,) * (name == "none")))
+
+
+def minus_picked(x: np.ndarray, index: np.ndarray, name: str) -> np.ndarray | None:
+    """Return `-x[i, index[i]]` for the rows of a small contiguous matrix ("none"), or their "sum" or
+    "mean"; None if there is no kernel. The positions are in range and int64.
+    """
+    if not (config.kernels and x.flags.c_contiguous and index.flags.c_contiguous):
+        return None
+    plan = _plan_of_picks(name, x.dtype, index.size)
+    if plan is None:
+        return None
+    made: np.ndarray = plan[0](x, index, plan[1], index.size, x.shape[1])
+    return made
 
 
 def _build_conversion(symbol: str) -> str:

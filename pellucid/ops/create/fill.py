@@ -147,7 +147,7 @@ def zero_(self: Tensor) -> Tensor:
         a = self._array
         if a.size >= numpy_fast.MANY or a.dtype.kind == "c":
             numpy_fast.fill(a, 0)
-        elif a.dtype.itemsize <= 2:
+        elif a.dtype.itemsize <= 2 and a.size > 256:
             a.view(f"u{a.dtype.itemsize}").fill(0)
         else:
             a.fill(0)

@@ -27,7 +27,7 @@ from ...errors import (
 from ...llvm import threads
 from .._numbers import as_number, fitting
 from .._rules import require_tensor
-from ._factory import build, check_memory, deliver
+from ._factory import build, check_memory, deliver, want_gradient
 
 _NUMBERS = frozenset((int, float))
 
@@ -261,15 +261,15 @@ def line_of(start: Any, end: Any, n: int, kind: np.dtype[Any]) -> np.ndarray:
         work = np.dtype(np.float64)
     else:
         work = np.dtype(np.float32) if kind.itemsize < 4 else kind
+    if n > 1 and kind in REAL and config.kernels and (n > _FEW or native_code_runs()):
+        made = kernels.indexing.line.spaced(n, start, end, kind)
+        if made is not None:
+            return made
     a, b = work.type(start), work.type(end)
     step = (b - a) / work.type(n - 1)
     # Compute float32 in float64, which rounds once at the end, as PyTorch's fused multiply-add
     # does.
     wide = np.complex128 if work.kind == "c" else np.float64
-    if n > 1 and kind in REAL and config.kernels and (n > _FEW or native_code_runs()):
-        made = kernels.indexing.line.spaced(n, np.array([a, b, step], np.float64), kind)
-        if made is not None:
-            return made
     a, b, step = wide(a), wide(b), wide(step)
     half = n // 2
     away = _from_both_ends(n) if n <= 1024 else _from_both_ends.__wrapped__(n)
@@ -328,6 +328,17 @@ def linspace(
     >>> torch.linspace(0, 1, 5)
     tensor([0.0000, 0.2500, 0.5000, 0.7500, 1.0000])
     """
+    if (
+        type(steps) is int
+        and 0 < steps < threads.LARGE
+        and type(start) in _NUMBERS
+        and type(end) in _NUMBERS
+        and out is layout is device is local.device is None
+        and (dtype is None or type(dtype) is dtypes.dtype)
+        and not (pin_memory or state.slow)
+    ):  # the everyday call
+        made = wrap(line_of(start, end, steps, (dtype or dtypes.get_default_dtype()).numpy))
+        return want_gradient(made) if requires_grad else made
     check_memory(layout, pin_memory)
     n = _check_steps(steps, "linspace")
     a, b = _ends(start, end, "linspace")

@@ -183,3 +183,21 @@ def test_spreads_and_norms_of_two_byte_floats_are_rounded_once(kind):
         made = few.norm(x.shape, dtype, axis, 2, False)(x)
         wide = few.norm(x.shape, np.dtype(np.float32), axis, 2, False)(x.astype(np.float32))
         assert made.tobytes() == wide.astype(dtype).tobytes()
+
+
+@pytest.mark.parametrize("kind", ["float32", "float64", "float16", "bfloat16"])
+def test_losses_of_picked_numbers_have_the_bits_of_the_steps(kind):
+    dtype = np.dtype(getattr(ml_dtypes, kind, None) or kind)
+    if not values.available(kind):
+        pytest.skip("the processor does not convert them")
+    rng = np.random.default_rng(4)
+    for rows in (1, 3, 8, 17, 128):
+        x = rng.standard_normal((rows, 6)).astype(dtype)
+        index = rng.integers(0, 6, rows)
+        wide = x[np.arange(rows), index].astype(np.float64 if kind == "float64" else np.float32)
+        for name, total in (("none", lambda a: a), ("sum", xp.sum), ("mean", xp.mean)):
+            made = few.minus_picked(x, index, name)
+            assert made.tobytes() == (-np.asarray(total(wide))).astype(dtype).tobytes(), name
+    assert few.minus_picked(np.ones((129, 2), dtype), np.zeros(129, np.int64), "sum") is None
+    assert few.minus_picked(x.T, index[:6], "sum") is None
+    assert few.minus_picked(x.astype(np.int32), index, "sum") is None

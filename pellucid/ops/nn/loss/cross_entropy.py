@@ -11,7 +11,7 @@ from .... import config
 from ....arrays import numpy_cpu
 from ....arrays.halves import HALVES, in_float32, narrowed, widened
 from ....arrays.meta import MetaArray
-from ....arrays.native import kernels
+from ....arrays.native import kernels, native_code_runs
 from ....arrays.numpy_fast import positions
 from ....core import tracing
 from ....core.bind import wrap
@@ -129,6 +129,10 @@ def _nll_title(shape: tuple[int, ...]) -> str:
 
 
 def _of_few(xp: Any, x: Any, target: Any, *, reduction: str) -> Any:
+    if native_code_runs() and type(x) is np.ndarray is type(target) and target.dtype is _INT64:
+        made = kernels.pointwise.few.minus_picked(x, target, reduction)
+        if made is not None:
+            return made
     losses = widened(x[positions(target.size, 1, 0), target])
     if reduction != "none":
         losses = np.asarray((xp.mean if reduction == "mean" else xp.sum)(losses))
