@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 import pellucid as torch
-from pellucid.arrays import halves, numpy_cpu
+from pellucid.arrays import halves, native, numpy_cpu
 from pellucid.arrays.native import fused
+from pellucid.core.primitive import PRIMITIVES
 
 KINDS = [np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16)]
 RNG = np.random.default_rng(3)
@@ -228,3 +229,14 @@ def test_dropout_scales_by_a_number_of_its_dtype():
         for count in (20, 500):  # by NumPy, and by a kernel
             made = torch.nn.functional.dropout(torch.ones(count, dtype=dtype), 0.4)
             assert set(made.tolist()) == {0.0, scale}
+
+
+@pytest.mark.parametrize("kind", native.HALVES, ids=str)
+def test_reductions_of_few_are_planned_for_two_byte_floats_and_topk_is_not(kind):
+    if kind not in native.SERVED() or not native.native_code_runs():
+        pytest.skip("no native code")
+    total = PRIMITIVES["sum"].forward.quick.plans[kind].of(((4, 8), (1,), False))
+    assert total and total(np.ones((4, 8), kind)).dtype == kind
+    # its kernel sorts the numbers by their bits, several times slower than after a conversion
+    best = PRIMITIVES["topk"].forward.quick.plans[kind].of(((4, 8), 4, 1, True, "top"))
+    assert not best

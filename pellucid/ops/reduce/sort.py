@@ -94,7 +94,7 @@ def _topk(xp: Any, x: Any, *, k: int, dim: int, largest: bool, how: str) -> Any:
 
 
 def _few_of_top(shape: Any, kind: Any, k: int, dim: int, largest: bool, how: str) -> Any:
-    serves = how == "top" and shape
+    serves = how == "top" and shape and kind.itemsize > 2
     return kernels.ordering.order.few(shape, kind, dim, k, largest, how) if serves else None
 
 
