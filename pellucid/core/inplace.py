@@ -70,11 +70,16 @@ def replay(xp: Any, array: Any, chain: Chain) -> Any:
 
 
 def replay_tensor(F: Any, value: Any, chain: Chain, view: str = "view") -> Any:
-    """As `replay`, on a value of the namespace `F`. `view="reshape"` is for a value whose strides
-    differ from the base's, of which `view` may be impossible.
+    """As `view_again`, on a value like the base, such as its gradient. `view="reshape"` is for a
+    value whose strides differ from the base's, of which `view` may be impossible.
     """
     # `as_strided` could reach beyond the gradient, into the memory of other values
     value = F.clone(value) if any(op.name == "as_strided" for op, _, _ in chain) else value
+    return view_again(F, value, chain, view)
+
+
+def view_again(F: Any, value: Any, chain: Chain, view: str = "view") -> Any:
+    """As `replay`, on a value of the namespace `F`."""
     for op, params, index in chain:
         value = getattr(F, view if op.name == "view" else op.name)(value, **params)
         value = value if index is None else value[index]

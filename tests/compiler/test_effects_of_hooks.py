@@ -111,3 +111,42 @@ def test_hooks_of_parameters_of_a_compiled_model(register):
     for k in range(4):
         compiled(torch.ones(5, 3)).sum().backward()
         assert log == [(2, 3)] * (k + 1)
+
+
+SEEN = []
+
+
+def noted(grad):
+    SEEN.append(tuple(grad.shape))
+
+
+class Noting(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx, grad):
+        SEEN.append(tuple(grad.shape))
+        return grad * 2
+
+
+class NotingElsewhere(Noting):
+    @staticmethod
+    def backward(ctx, grad):
+        noted(grad)
+        return grad * 2
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")  # it runs eagerly
+@pytest.mark.parametrize("function", [Noting, NotingElsewhere])
+def test_the_backward_of_a_custom_function_runs_only_when_asked(function):
+    SEEN.clear()
+    step = torch.compile(lambda x: function.apply(x).sum())
+    x = torch.ones(3, requires_grad=True)
+    for k in range(3):
+        loss = step(x)
+        assert len(SEEN) == k
+        loss.backward()
+        assert len(SEEN) == k + 1

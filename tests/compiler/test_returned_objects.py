@@ -486,3 +486,18 @@ def test_a_list_of_numbers_that_is_there_twice():
     for k in range(3):
         first, (second, _) = step(torch.full((2,), float(k)))
         assert first is second and first == [2.0 * k]
+
+
+LEAF = torch.ones(2, 3, requires_grad=True)
+
+
+def test_a_view_by_as_strided_shares_the_memory():
+    step = compiled(lambda x: [LEAF.as_strided((2,), (2,), 1), x + 1])
+    for _ in range(3):
+        view = step(torch.ones(2))[0]
+        assert view._base is LEAF
+        with torch.no_grad():
+            LEAF[0, 1] += 1
+        assert view[0] == LEAF[0, 1]
+        with pytest.raises(RuntimeError, match="a view of a leaf Variable that requires grad"):
+            view.mul_(2)

@@ -93,6 +93,7 @@ KNOWN: dict[str, str] = {  # PyTorch refuses, and here there is a result
     "eager accepted RuntimeError Tensor must have a": "a tensor without elements has no strides",
     "eager accepted RuntimeError output with shape": "an out= that is also an operand is given the result's shape",
     "eager accepted RuntimeError Either your tensor may have escaped": "what a function under vmap stores stays usable",
+    "eager accepted RuntimeError scatter_reduce does not support": "what PyTorch refuses to differentiate is differentiated here",
     "eager accepted RuntimeError nan_to_num does not support": "what PyTorch refuses to differentiate is differentiated here",
     "eager accepted NotImplementedError": "PyTorch has no kernel for this dtype",
     "eager accepted RuntimeError A view was created in inference mode": "views made without gradients, written to past the graph: read as they are",

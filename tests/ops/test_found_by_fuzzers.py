@@ -755,9 +755,10 @@ def test_transforms_in_inference_mode_keep_what_was_made_there():
         assert torch.func.grad(lambda t: (t * c).sum())(x).tolist() == [2.0, 4.0]
         assert torch.func.jacrev(lambda t: t * c)(x).tolist() == [[2.0, 0.0], [0.0, 4.0]]
         assert torch.func.vjp(lambda t: t * c, x)[1](x)[0].tolist() == [2.0, 8.0]
+    assert torch.func.grad(lambda t: (t * c).sum())(x).tolist() == [2.0, 4.0]
     w = torch.ones(2, requires_grad=True)
     with pytest.raises(RuntimeError, match="cannot be saved for backward"):
-        torch.func.grad(lambda t: (t * c * w).sum())(x)
+        torch.func.grad(lambda t: (t * c).sum())(w)
 
 
 def test_a_vector_of_weights_has_no_bias_where_pytorch_multiplies_matrices():

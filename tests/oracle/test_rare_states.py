@@ -121,6 +121,77 @@ def saved_for_the_graph_around(m):
     yield m.func.grad(lambda t: (t * t * k).sum())(w)
 
 
+# ---- other memory ----------------------------------------------------------------------------
+def saved_and_set(m):
+    a = m.ones(3, requires_grad=True)
+    b = a * 1
+    y = b * b
+    with m.no_grad():
+        b.set_(m.zeros(3))
+    yield b._version
+    y.sum().backward()
+
+
+def constant_saved_and_set(m):
+    a, c = m.ones(3, requires_grad=True), m.ones(3)
+    c.add_(1)
+    y = a * c
+    c.set_(m.zeros(3))
+    yield c._version
+    y.sum().backward()
+
+
+def leaf_saved_and_set(m):
+    a = m.ones(3, requires_grad=True)
+    y = a.sin()
+    with m.no_grad():
+        a.set_(m.zeros(3))
+    yield a
+    y.sum().backward()
+
+
+# ---- hooks on modules inside transforms ------------------------------------------------------
+def watched_module_that_is_mapped(m):
+    layer, log = m.nn.Linear(3, 2), []
+    layer.register_full_backward_hook(lambda mod, gi, go: log.append("full") or (gi[0] * 2,))
+    layer.register_full_backward_pre_hook(lambda mod, go: log.append("before"))
+    x = m.randn(4, 3, requires_grad=True)
+    y = m.func.vmap(layer)(x)
+    yield y._is_view()
+    y.mul_(2)
+    y.sum().backward()
+    yield x.grad, log
+    layer(x).sum().backward()
+    yield x.grad, log
+    yield [t.shape for t in m.func.jvp(layer, (x,), (x,))]
+    yield m.func.jacfwd(layer)(x[0])
+    yield m.func.vmap(m.func.grad(lambda t: layer(t).sum()))(x)
+
+
+def watched_module_that_is_differentiated(m):
+    layer = m.nn.Linear(3, 2)
+    layer.register_full_backward_hook(lambda mod, gi, go: None)
+    yield m.func.jacrev(layer)(m.ones(3))
+
+
+def old_hook_on_a_module_that_is_mapped(m):
+    layer, log = m.nn.Linear(3, 2), []
+    layer.register_backward_hook(lambda mod, gi, go: log.append(len(gi)))
+    m.func.vmap(layer)(m.ones(4, 3)).sum().backward()
+    yield log
+    m.func.vmap(m.func.grad(lambda t: layer(t).sum()))(m.ones(4, 3))
+    yield log
+
+
+def requires_grad_set_on_samples(m):
+    def function(t):
+        t.requires_grad = True
+        return t * 2
+
+    x = m.ones(3)
+    yield m.func.vmap(function)(x).requires_grad, x.requires_grad
+
+
 CASES = [value for value in dict(globals()).values() if getattr(value, "__code__", None)]
 CASES = [case for case in CASES if case.__code__.co_flags & 0x20]  # the generator functions
 

@@ -6,10 +6,11 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
-from types import CodeType, FunctionType
+from types import CodeType, FunctionType, MethodType
 from typing import Any
 
 from ...core.function import Function
+from ..trace.watch import LIBRARIES
 
 _CONTAINERS = (list, dict, set, deque)
 _HEAP_TYPE = 1 << 9  # the flag of classes defined in Python
@@ -22,6 +23,12 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
             yield from _codes(c)
 
 
+def _is_library(f: FunctionType) -> bool:
+    """Whether a function belongs to this library or Python's own, whose state is not the step's."""
+    # not `f.__module__`, which `functools.wraps` sets to that of the function inside
+    return str(f.__globals__.get("__name__")).partition(".")[0] in LIBRARIES
+
+
 class Untouched:
     """A snapshot of the variables and containers that functions can reach by name."""
 
@@ -30,22 +37,33 @@ class Untouched:
         self.cells: list[tuple[Any, Any]] = []
         self.classes: list[tuple[type, dict[str, Any]]] = []
         self.held: dict[int, tuple[Any, Any]] = {}
+        self.functions: set[int] = set()
         for f in functions:
-            if not isinstance(f, FunctionType):
-                continue
+            self._reach(f)
+
+    def _reach(self, f: Any) -> None:
+        """Hold what a function can reach, and what the functions can reach that it may call."""
+        if isinstance(f, MethodType):
+            f = f.__func__
+        if not isinstance(f, FunctionType) or id(f) in self.functions:
+            return
+        self.functions.add(id(f))
+        if not _is_library(f):
             for name in {n for code in _codes(f.__code__) for n in code.co_names}:
                 if name in f.__globals__:
                     self.names.append((f.__globals__, name, f.__globals__[name]))
                     self._hold(f.__globals__[name])
-            for cell in f.__closure__ or ():
-                try:
-                    self.cells.append((cell, cell.cell_contents))
-                except ValueError:  # the cell is empty
-                    continue
-                self._hold(cell.cell_contents)
+        for cell in f.__closure__ or ():  # also of decorators
+            try:
+                self.cells.append((cell, cell.cell_contents))
+            except ValueError:  # the cell is empty
+                continue
+            self._hold(cell.cell_contents)
 
     def _hold(self, value: Any, inside: bool = False) -> None:
-        if isinstance(value, _CONTAINERS):
+        if isinstance(value, (FunctionType, MethodType)):
+            self._reach(value)
+        elif isinstance(value, _CONTAINERS):
             self.held[id(value)] = (value, value.copy())
         elif isinstance(value, type):
             if value.__flags__ & _HEAP_TYPE and not issubclass(value, Function):

@@ -12,7 +12,7 @@ from numpy import empty, ndarray
 
 from ...arrays.numpy_cpu import address
 from ...core.bind import wrap
-from ...core.inplace import replay_tensor
+from ...core.inplace import view_again
 from ...core.modes import enable_grad, inference_mode, local, no_grad
 from ...core.primitive import TENSORS
 from ...core.tensor import OutputSlot, Tensor, VersionCounter, count_write, make_tensor, version_of
@@ -222,7 +222,7 @@ class Results:
                     made[k] = o.made(numbers, lambda v: self.read(v, env))
             elif isinstance(o, (Given, ViewOf)):
                 t = the_tensor(o.who, tensors)
-                made[k] = replay_tensor(TENSORS, t, o.chain) if isinstance(o, ViewOf) else t
+                made[k] = view_again(TENSORS, t, o.chain) if isinstance(o, ViewOf) else t
 
     def make_beside(self, made: list[Any], env: list[Any], slots: dict[int, OutputSlot]) -> None:
         """Fill `made` with the outputs that share memory with other outputs, after those have their

@@ -29,6 +29,7 @@ from ..modes import local
 from ..primitive import TENSORS as F
 from ..primitive import Primitive
 from ..tensor import Tensor, set_requires_grad
+from .capturing import innermost_maps
 
 
 class NeedsLoop(NotImplementedError):
@@ -109,8 +110,9 @@ class Batched(Tensor):
 
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None:
-        set_requires_grad(physical(self), value)
-        self._rg = bool(value)
+        if not innermost_maps():  # `vmap` itself has no graph
+            set_requires_grad(physical(self), value)
+            self._rg = bool(value)
 
     @property
     def batch_size(self) -> int:

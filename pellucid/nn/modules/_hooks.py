@@ -8,8 +8,11 @@ from types import ModuleType
 from typing import Any, ClassVar
 
 from ...core.function import Function
+from ...core.modes import local
 from ...core.tape import RemovableHandle
 from ...core.tensor import Tensor
+from ...core.transforms.batching import level_of
+from ...core.transforms.capturing import innermost_maps
 from ...errors import OperationError, warn
 from ._tables import Hooks
 
@@ -284,7 +287,8 @@ class HooksMixin:
                 )
             result = watch.leave(result)
         if old:
-            node = _first_tensor(result).grad_fn
+            first = _first_tensor(result)
+            node = first.grad_fn if _wants_grad(first) else None
             if node is not None:
                 _warn_non_full(args, result, node)
             for hook in old if node is not None else ():
@@ -366,30 +370,30 @@ def _first_tensor(value: Any) -> Any:
 class BackwardHookFunction(Function):
     """Passes tensors through; its nodes mark where a module begins and ends in the graph."""
 
+    # Without `setup_context`, so transforms that differentiate a watched module refuse it, as in
+    # PyTorch.
     @staticmethod
-    def forward(*tensors: Any) -> Any:
+    def forward(ctx: Any, *tensors: Any) -> Any:
         """The tensors themselves, as new ones."""
-        return tuple(t.view_as(t) for t in tensors)
-
-    @staticmethod
-    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
-        """No gradient stays none."""
         ctx.set_materialize_grads(False)
+        return tuple(t.view_as(t) for t in tensors)
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:
         """The gradients themselves."""
         return grads
 
-    @staticmethod
-    def jvp(ctx: Any, *tangents: Any) -> Any:
-        """The tangents themselves."""
-        return tangents
 
-    @staticmethod
-    def vmap(info: Any, in_dims: Any, *tensors: Any) -> Any:
-        """All samples at once."""
-        return BackwardHookFunction.apply(*tensors), in_dims
+def _wants_grad(t: Tensor) -> bool:
+    """Whether a tensor requires a gradient in the innermost transform, if one runs. Samples of a
+    `vmap` do not, nor do the duals of a `jvp`: their gradients belong to transforms further out.
+    """
+    inside = local.inside
+    if local.transforms and innermost_maps():
+        return t.requires_grad and not level_of(t)
+    if inside is not None and not inside.leaves:
+        return t.requires_grad and "tangents" not in (t._x or {})
+    return t.requires_grad
 
 
 class _BackwardWatch:
@@ -406,11 +410,7 @@ class _BackwardWatch:
 
     def _pass_through(self, values: tuple[Any, ...]) -> tuple[tuple[Any, ...], list[int], Any]:
         at = [i for i, v in enumerate(values) if isinstance(v, Tensor)]
-        if not any(values[i].requires_grad for i in at):
-            return values, at, None
-        from ...core.modes import local
-
-        if not local.grad:
+        if not local.grad or not any(_wants_grad(values[i]) for i in at):
             return values, at, None
         marked = BackwardHookFunction.apply(*[values[i] for i in at])
         marked = marked if isinstance(marked, tuple) else (marked,)

@@ -657,8 +657,10 @@ def set_(
         self._array = np.ndarray(
             shape, self._array.dtype, held._bytes(), storage_offset * item, steps
         )
-    self._ver = None
-    bump(self, "set_")
+    if not self.is_inference():
+        bump(self, "set_")  # for the nodes that saved the old value
+        count, self._ver = version_of(self).count, None
+        version_of(self).count = count
     if recorded:
         # The old value no longer counts, and the tensor was not computed from the new one.
         rebase(self, underivable(make_tensor(self._array), (before, source), "set_")._node)
