@@ -288,7 +288,7 @@ class HooksMixin:
             result = watch.leave(result)
         if old:
             first = _first_tensor(result)
-            node = first.grad_fn if _wants_grad(first) else None
+            node: Any = first.grad_fn if _wants_grad(first) else None
             if node is not None:
                 _warn_non_full(args, result, node)
             for hook in old if node is not None else ():
