@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import pellucid as torch
+from pellucid.dtypes import ALL
 
 
 @pytest.mark.parametrize("make", [torch.zeros, torch.ones, torch.empty, torch.rand, torch.randn])
@@ -264,3 +265,13 @@ def test_deterministic_algorithms_fill_new_memory():
     finally:
         deterministic.fill_uninitialized_memory = True
         torch.use_deterministic_algorithms(False)
+
+
+@pytest.mark.parametrize("count", [3, 300])
+def test_zeros_written_in_place_are_bytes_of_zero_in_every_dtype(count):
+    kinds = [kind for kind in ALL if not kind.is_complex]
+    assert torch.float8_e8m0fnu in kinds and torch.bfloat16 in kinds
+    for kind in kinds:
+        x = torch.ones(count, dtype=kind)
+        assert x.zero_() is x
+        assert not any(x._array.tobytes()), kind

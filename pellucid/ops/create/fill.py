@@ -147,8 +147,8 @@ def zero_(self: Tensor) -> Tensor:
         a = self._array
         if a.size >= numpy_fast.MANY or a.dtype.kind == "c":
             numpy_fast.fill(a, 0)
-        elif a.dtype.itemsize <= 2 and a.size > 256:
-            a.view(f"u{a.dtype.itemsize}").fill(0)
+        elif (size := a.dtype.itemsize) == 1 or size == 2 and a.size > 256:
+            a.view(f"u{size}").fill(0)  # the number 0 is NaN in float8_e8m0fnu
         else:
             a.fill(0)
         bump(self, "zero_")
