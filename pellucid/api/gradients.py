@@ -16,7 +16,7 @@ from ..core.modes import local, state
 from ..core.primitive import Primitive
 from ..core.public import method, public, tensor_property
 from ..core.tape import Node, RemovableHandle, register
-from ..core.tensor import OutputSlot, Tensor, alias, set_requires_grad
+from ..core.tensor import ExposedVersion, OutputSlot, Tensor, alias, set_requires_grad
 from ..core.transforms.capturing import check_own
 from ..errors import ArgumentTypeError, GraphError, OperationError, type_name, warn_once
 from ..ops.shape.view import alias_op
@@ -42,7 +42,7 @@ def _version(self: Tensor) -> int:
     1
     """
     # No method is called: programs that replace methods may ask for the count in them.
-    if self._x and self._x.get("inference"):
+    if self._x and self._x.get("inference") and type(self._ver) is not ExposedVersion:
         raise RuntimeError("Inference tensors do not track version counter.")
     tracing.unkept("how often a tensor was written")
     return 0 if self._ver is None else self._ver.count

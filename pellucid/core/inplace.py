@@ -41,6 +41,7 @@ from .primitive import TENSORS, defop
 from .tape import joined
 from .tensor import (
     FAST_TYPES,
+    ExposedVersion,
     OutputSlot,
     Tensor,
     View,
@@ -201,7 +202,8 @@ def check_mode(t: Tensor, name: str) -> None:
     """Raise PyTorch's error for a write to an inference tensor outside of inference mode. Then let
     nodes that borrow the memory take their copy.
     """
-    if t._x is not None and t._x.get("inference") and not local.inference:
+    past_the_counter = type(t._ver) is ExposedVersion  # from `.data`
+    if t._x is not None and t._x.get("inference") and not (local.inference or past_the_counter):
         raise GraphError(
             "Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get a normal tensor "
             "before doing inplace update.See https://github.com/pytorch/rfcs/pull/17 for more details.",

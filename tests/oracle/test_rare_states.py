@@ -192,6 +192,27 @@ def requires_grad_set_on_samples(m):
     yield m.func.vmap(function)(x).requires_grad, x.requires_grad
 
 
+def data_of_inference_tensors(m):
+    with m.inference_mode():
+        k = m.ones(3)
+    d = k.data
+    yield d.is_inference(), d._version
+    d.add_(1)
+    yield k
+    k.add_(1)
+
+
+# ---- autocast --------------------------------------------------------------------------------
+def pseudo_inverses_under_autocast(m):
+    a = m.randn(4, 3)
+    for kind in (m.bfloat16, m.float16):
+        with m.autocast("cpu", dtype=kind):
+            yield m.linalg.pinv(a).dtype == kind
+            yield m.linalg.pinv((a.T @ a).float(), hermitian=True).dtype == kind
+            yield m.linalg.pinv(a.double()).dtype == m.float64
+            yield m.pinverse(a).dtype == m.float32
+
+
 CASES = [value for value in dict(globals()).values() if getattr(value, "__code__", None)]
 CASES = [case for case in CASES if case.__code__.co_flags & 0x20]  # the generator functions
 

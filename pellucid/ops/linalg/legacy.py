@@ -17,7 +17,7 @@ from ...core.transforms.whole import one_node
 from ...devices import contiguous_format
 from ...errors import DtypeError, OperationError, ShapeError, warn_once
 from .. import return_types
-from .._rules import aged, full_precision, require_tensor
+from .._rules import aged, full_precision, past_autocast, require_tensor
 from ..pointwise.basic import underivable
 from ._linalg import (
     broadcast_batches,
@@ -151,6 +151,7 @@ def inverse(input: Tensor) -> Tensor:
 
 @public(methods="=")
 @full_precision
+@past_autocast
 def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
     """As `linalg.pinv`.
 

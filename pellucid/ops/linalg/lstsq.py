@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...arrays.native import kernels
+from ...core.interpret import thread
 from ...core.primitive import TENSORS as F
 from ...core.primitive import defop
 from ...core.tensor import Tensor, make_tensor
@@ -137,9 +138,12 @@ def pinv(
         )
     if hermitian and A._array.size:
         square(A, "linalg.eigh", kernel="linalg_eigh_cpu", whole=True)
-    return F.pinv(
+    made = F.pinv(
         A, atol=number_or_array(atol), rtol=number_or_array(rtol), hermitian=bool(hermitian)
     )
+    policy = thread.stack.autocast
+    # PyTorch ends with a product of singular vectors, which autocast makes narrow
+    return made if policy is None else policy.narrow(made)
 
 
 def _lstsq(xp: Any, a: Any, b: Any, *, rcond: Any, driver: str) -> Any:
