@@ -17,7 +17,7 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 def plain(value, m):
     """A value as something that can be compared between the two libraries."""
     if isinstance(value, m.Tensor):
-        return ["tensor", str(value.dtype).split(".")[-1], np.asarray(value.detach().float())]
+        return ["tensor", str(value.dtype).split(".")[-1], np.array(value.detach().float())]
     if isinstance(value, (list, tuple)):
         return [plain(x, m) for x in value]
     return value
