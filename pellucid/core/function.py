@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any
 from weakref import ref
 
@@ -18,7 +19,7 @@ from .display import refusals
 from .display.nodes import OF_NODES, function_node
 from .display.outdated import restrict
 from .inplace import bump, check_writable, rebase
-from .interpret import owner, thread
+from .interpret import owner, thread, without
 from .modes import local, no_grad, set_grad_enabled, state
 from .primitive import PRIMITIVES, Primitive
 from .tape import Node, check_saved, count, joined, value_at
@@ -56,7 +57,12 @@ class FunctionCtx:
         saved_tensors: what `save_for_backward` kept.
     """
 
+    __slots__ = ("__dict__", "__weakref__", "_node")
+
+    _node: Node | None  # what recorded the call; it does not own the ctx, but shares its `__dict__`
+
     def __init__(self) -> None:
+        self._node = None
         self._to_save: tuple[Any, ...] = ()
         self._for_forward: tuple[Any, ...] = ()
         self._dirty: tuple[Any, ...] = ()
@@ -64,7 +70,6 @@ class FunctionCtx:
         self._materialize = self._materialize_non_diff_grads = True
         self._forward = False  # True while `jvp` runs
         self._fixed: set[int] = set()  # indices of the results that are not differentiable
-        self._node: Callable[[], Node | None] = lambda: None
         self.needs_input_grad: tuple[bool, ...] = ()
 
     def save_for_backward(self, *tensors: Any) -> None:
@@ -100,7 +105,7 @@ class FunctionCtx:
         """The tensors kept for backward, joined to the graph."""
         if self._forward and self._for_forward:
             return self._for_forward
-        node = self._node()
+        node = self._node
         if node is None:
             return self._to_save or self._for_forward
         check_saved(node)
@@ -112,13 +117,33 @@ class FunctionCtx:
     # The interface of a node: in PyTorch, ctx is the node itself.
     def name(self) -> str:
         """The node's name."""
-        node = self._node()
+        node = self._node
         return node.name() if node is not None else type(self).__name__
 
     def __getattr__(self, name: str) -> Any:
         if name not in OF_NODES:
             raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
-        return getattr(self._node(), name, ())
+        return getattr(self._node, name, ())
+
+
+class _CtxOf:
+    """A node's ctx: the one that forward had, as long as somebody holds it, then another with the
+    same attributes. A ctx owns its node, so the node must not own the ctx.
+    """
+
+    __slots__ = ("ctx", "node")
+
+    def __init__(self, node: Node, ctx: FunctionCtx) -> None:
+        self.node, self.ctx = ref(node), ref(ctx)
+
+    def __call__(self) -> Any:
+        ctx = self.ctx()
+        if ctx is None:
+            node: Any = self.node()
+            ctx = _new(_ctx_type(node.op.cls))
+            ctx.__dict__, ctx._node = node.__dict__, node
+            self.ctx = ref(ctx)
+        return ctx
 
 
 class _FunctionPrimitive(Primitive):
@@ -149,8 +174,8 @@ class _FunctionPrimitive(Primitive):
 
     def backward(self, F: Any, g: Any, s: Any, p: dict[str, Any]) -> tuple[Any, ...]:
         """Run the user's backward. It gets and returns Tensors, also when the namespace `F` is raw."""
-        ctx = p["ctx"]
-        node = ctx._node()
+        ctx = p["ctx"]()
+        node = ctx._node
         several = isinstance(g, tuple)
         grads = []
         for k, gk in enumerate(g if several else (g,)):
@@ -288,8 +313,7 @@ def _apply(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     op = cls._record
     if op is None:
         op = cls._record = _FunctionPrimitive(cls)
-    ctx = FunctionCtx()
-    ctx.__class__ = _ctx_type(cls)
+    ctx = _ctx_type(cls)()
     split = cls.setup_context is not Function.setup_context
     if local.transforms and not split and local.role == "forward":
         raise GraphError(
@@ -304,8 +328,9 @@ def _apply(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     needs = tuple(isinstance(x, Tensor) and x._rg for x in args)
     recording = True in needs and local.grad
     ctx.needs_input_grad = needs
-    # `forward` gets the arguments themselves, so a result that is an argument can be recognized.
-    with no_grad():
+    # `forward` gets the arguments themselves, so a result that is an argument can be recognized. It
+    # computes no tangents, which `jvp` does.
+    with no_grad(), without("carriers") if state.slow else nullcontext():
         if split:
             result = cls.forward(*args)
             cls.setup_context(ctx, args, result)
@@ -320,7 +345,7 @@ def _apply(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
                 "Some elements marked as dirty during the forward method were not returned as output. The inputs that are modified "
                 "inplace must all be outputs of the Function."
             )
-    dirty = _dirty_inputs(ctx, inputs, len(outs))
+    dirty = _dirty_inputs(ctx, inputs, len(outs) if recording else 1)
     still = {id(t) for t in ctx._non_differentiable}
     for k, o in enumerate(outs):
         if (
@@ -351,7 +376,7 @@ def _apply(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     )
     if state.slow:
         for step in thread.stack.ran:
-            step(op, args, {"ctx": ctx}, answer, None)
+            step(op, args, {"ctx": lambda: ctx}, answer, None)
     return answer
 
 
@@ -395,7 +420,7 @@ def _record(
     node.op = node.plan = op
     places = tuple([k for k, x in enumerate(args) if isinstance(x, Tensor)])
     node.params = {
-        "ctx": ctx,
+        "ctx": _CtxOf(node, ctx),
         "tensors": places,
         "names": ", ".join(_argument_names(op.cls, len(args))),
     }
@@ -443,7 +468,7 @@ def _record(
         else:
             o._node, o._rg = edge, True
     node.total = sum(v.count for v in versions)
-    ctx._node = ref(node)
+    ctx._node = node
     ctx._to_save = ()
     ctx._dirty = ctx._non_differentiable = ()
 

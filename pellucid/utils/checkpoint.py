@@ -19,7 +19,7 @@ from ..core.bind import wrap
 from ..core.display.packing import noting, repeating
 from ..core.function import Function
 from ..core.interpret import playing, thread
-from ..core.modes import enable_grad, no_grad
+from ..core.modes import enable_grad, local, no_grad
 from ..core.streams import generator as random
 from ..core.tensor import Tensor, version_of
 from ..errors import warn
@@ -44,6 +44,10 @@ _early_stop: list[bool | None] = [None]
 
 
 _debug: list[bool | None] = [None]
+_UNPACKED_TWICE = (
+    "torch.utils.checkpoint: Unpack is being triggered for a tensor that was already unpacked once. If you are calling "
+    "ctx.saved_tensors in backward, make sure to do so only once. Otherwise please open an issue with details on your use case."
+)
 _TIP = """
 
 Tip: To see a more detailed error message, either pass `debug=True` to
@@ -242,6 +246,7 @@ class _Frame:
         self.looks: list[tuple[Any, Any]] = []
         self.again_looks: list[tuple[Any, Any]] = []
         self.values: dict[int, Tensor] = {}
+        self.pass_: Any = None  # the backward pass that computed `values`
         self.answers: list[bool] = []  # which operations were one, of those that may be several
         self.ended = False  # the function takes gradients itself before
         self.first = _traced()
@@ -259,6 +264,8 @@ class _Frame:
 
     def unpack(self, index: int) -> Tensor:
         if index not in self.values:
+            if local.run is not None and self.pass_ is not None and self.pass_() is local.run:
+                raise CheckpointError(_UNPACKED_TWICE)
             try:
                 self.recompute()
             except CheckpointError as error:
@@ -324,6 +331,7 @@ class _Frame:
                     f"forward pass.\n{other}.{_TIP}"
                 )
         self.values = dict(enumerate(found))
+        self.pass_ = None if local.run is None else weakref.ref(local.run)
 
 
 def _traced() -> int | None:

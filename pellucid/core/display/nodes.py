@@ -259,7 +259,7 @@ def _getattr(self: Node, name: str) -> Any:
     """
     ctx = self.params.get("ctx")
     if ctx is not None and not name.startswith("__"):
-        return _of_function(self, ctx, name)
+        return _of_function(self, ctx(), name)
     if name.startswith((_SAVED, _RAW)):
         arrange(self)
         raw = name.startswith(_RAW)
@@ -334,7 +334,7 @@ class SavedTensor:
     def unpack(self) -> Any:
         """The tensor with its place in the graph. The unpack hook is called if there is one."""
         if self._how is None:
-            return self._node.params["ctx"].saved_tensors[self._item]
+            return self._node.params["ctx"]().saved_tensors[self._item]
         return self._how.value()
 
     def register_hooks(

@@ -27,7 +27,7 @@ from ..inplace import copy_slices, replay_tensor
 from ..interpret import thread
 from ..modes import enable_grad, local
 from ..primitive import TENSORS, Primitive, parameters
-from ..tensor import Tensor, make_tensor, node_of, views_of
+from ..tensor import Tensor, make_tensor, node_of, version_of, views_of
 from ..tracing import constant
 from .batching import batched, level_of, lift, lower, physical
 from .linking import apart
@@ -224,7 +224,7 @@ def _tangents(
 ) -> tuple[Any, ...]:
     outs = made if isinstance(made, (tuple, list)) else (made,)
     if "ctx" in params and hasattr(op, "cls"):
-        return _of_function(op, given, params["ctx"], outs)
+        return _of_function(op, tensors, given, params["ctx"](), outs)
     if op.vjp is None:
         return (None,) * len(outs)
     rule = op.jvp
@@ -254,6 +254,11 @@ def _linear(op: Primitive, tensors: Any, given: list[Any], params: dict[str, Any
                 v = 0 if isinstance(x, NUMBERS) else x
         args.append(x if v is None else v)
     return op.call(*args, **params)
+
+
+def _continuous(x: Tensor) -> bool:
+    """Whether a tensor can have a tangent."""
+    return x._array.dtype.kind not in "biu"
 
 
 def _zeros(x: Tensor) -> Tensor:
@@ -368,11 +373,20 @@ def _from_vjp(
     return [found.get(id(g)) for g in dummies]
 
 
-def _of_function(op: Any, given: list[Any], ctx: Any, outs: Any) -> tuple[Any, ...]:
-    """The tangents that a custom Function's `jvp` returns."""
+def _of_function(op: Any, tensors: Any, given: list[Any], ctx: Any, outs: Any) -> tuple[Any, ...]:
+    """The tangents that a custom Function's `jvp` returns. It gets zeros for arguments without a
+    tangent.
+    """
+    writes = [None if v is None else version_of(v).count for v in given]
+    filled = given
+    if ctx._materialize:
+        filled = [
+            _zeros(x) if v is None and isinstance(x, Tensor) and _continuous(x) else v
+            for x, v in zip(tensors, given, strict=True)
+        ]
     ctx._forward = True
     try:
-        values = op.cls.jvp(ctx, *given)
+        values = op.cls.jvp(ctx, *filled)
     finally:
         ctx._forward = False
     values = values if isinstance(values, (tuple, list)) else (values,)
@@ -391,7 +405,23 @@ def _of_function(op: Any, given: list[Any], ctx: Any, outs: Any) -> tuple[Any, .
                 f"function {op.grad_name} returned a forward gradient of shape {list(value._array.shape)} for output {k} of shape "
                 f"{list(out._array.shape)}"
             )
+        for x, v, count in zip(tensors, given, writes, strict=True):
+            if x is out and v is not None:  # an argument that was overwritten
+                if version_of(v).count == count:
+                    raise GraphError(_NOT_IN_PLACE)
+                if value is not v:
+                    raise GraphError(_NOT_AS_IS)
     return tuple(values)
+
+
+_NOT_IN_PLACE = (
+    "An inplace custom Function is not modifying the forward mode gradients inplace. If the forward is modifying an input inplace, "
+    "then the jvp function must modify the corresponding gradient inplace."
+)
+_NOT_AS_IS = (
+    "An inplace custom Function is not returning the forward mode gradients as-is. If the forward is modifying an input inplace, "
+    "then the jvp function must modify the gradient inplace and return it as-is."
+)
 
 
 def _keep(op: Any, tensors: Any, outs: Any) -> None:
