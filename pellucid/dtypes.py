@@ -186,7 +186,7 @@ bfloat16 = _make("bfloat16", "BFloat16", "c10::BFloat16", "bf16", ml_dtypes.bflo
 float32 = float_ = _make("float32", "Float", "float", "f32", np.float32, FLOATING, 4)
 float64 = double = _make("float64", "Double", "double", "f64", np.float64, FLOATING, 8)
 complex32 = chalf = _make(
-    "complex32", "ComplexHalf", "c10::complex<c10::Half>", "c32", None, COMPLEX, 4
+    "complex32", "ComplexHalf", "c10::complex<c10::Half>", "c32", ml_dtypes.complex32, COMPLEX, 4
 )
 complex64 = cfloat = _make(
     "complex64", "ComplexFloat", "c10::complex<float>", "c64", np.complex64, COMPLEX, 8

@@ -220,7 +220,7 @@ def _to_dtype(x: Tensor, kind: Any, copy: bool = False) -> Tensor:
     target = kind.numpy
     if x._array.dtype == target:
         return titled(clone(x), "ToCopy") if copy else x
-    if type(x._array) is np.ndarray and x._array.dtype.kind == "c" and target.kind not in "cb":
+    if type(x._array) is np.ndarray and x._array.dtype.kind in "cW" and target.kind not in "cWb":
         warn_once("Casting complex values to real discards the imaginary part")
     return F.cast(x, dtype=target)
 
@@ -374,11 +374,7 @@ def _converter(name: str, kind: dtypes.dtype) -> None:
     convert.__doc__ += (
         f"\n\n>>> import pellucid as torch\n>>> torch.tensor([1, 0]).{name}().dtype\n"
     )
-    convert.__doc__ += (
-        "Traceback (most recent call last):\n    ...\nRuntimeError: torch.complex32 has no NumPy counterpart...\n"
-        if kind is dtypes.complex32
-        else f"{kind!r}\n"
-    )
+    convert.__doc__ += f"{kind!r}\n"
     METHODS[name] = convert
 
 
@@ -550,7 +546,7 @@ def tolist(self: Tensor) -> Any:
     """
     array = _read(self, "tolist")
     if array.dtype not in _NATIVE:
-        array = array.astype(np.float32)
+        array = array.astype(np.complex64 if array.dtype.kind == "W" else np.float32)
     return array.tolist()
 
 

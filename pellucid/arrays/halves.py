@@ -25,11 +25,13 @@ __all__ = [
     "HALVES",
     "converted",
     "gradient_in_float32",
+    "imag",
     "in_float32",
     "multiplied",
     "narrowed",
     "nonzero_bits",
     "powers",
+    "real",
     "storable",
     "native_products",
     "widened",
@@ -39,6 +41,8 @@ _F32, _BF16 = np.dtype(np.float32), np.dtype(ml_dtypes.bfloat16)
 _F16, _F64 = np.dtype(np.float16), np.dtype(np.float64)
 _E4M3 = np.dtype(ml_dtypes.float8_e4m3fn)
 _E8M0 = np.dtype(ml_dtypes.float8_e8m0fnu)
+_C32 = np.dtype(ml_dtypes.complex32)
+_PAIRS = np.dtype([("real", _F16), ("imag", _F16)])
 _BYTES = frozenset((np.dtype(np.int8), np.dtype(np.uint8)))
 MANY = 1 << 12  # from so many elements on, a kernel converts integers
 FEW = 256  # up to so many elements, NumPy's conversion is as fast as the ufunc
@@ -73,7 +77,7 @@ def converted(x: Any, kind: Any) -> Any:
         source = x.dtype  # the common case of small arrays
         few = _WIDER.get(source) if kind is _F32 else _NARROWER[kind] if source is _F32 else None
         if few is None or not x.flags.carray or not config.kernels:
-            return x.astype(kind)
+            return (real(x) if source == _C32 else x).astype(kind)
         return few[x.shape](x)
     source = x.dtype
     if plain and 0 in x.strides and x.size:
@@ -90,12 +94,24 @@ def converted(x: Any, kind: Any) -> Any:
             return nonzero_bits(x)
         if source == _F16 and kind in (np.int64, np.int32):
             return converted(x, _F32).astype(kind)
+    if source == _C32 and np.dtype(kind).kind not in "cWb":
+        x, source = real(x), _F16
     # float8_e4m3fn has no infinity: larger values become the largest number
     if kind == _E4M3 and source != kind:
         x = np.clip(x.astype(_F32), -448, 448)
     if kind == _E8M0 and source != kind:
         return powers(x)
     return (x.astype(_F32) if source == _E8M0 else x).astype(kind)
+
+
+def real(x: Any) -> Any:
+    """The real parts of complex numbers, as a view. NumPy knows none of half complex numbers."""
+    return x.view(_PAIRS)["real"] if x.dtype == _C32 else x.real
+
+
+def imag(x: Any) -> Any:
+    """The imaginary parts of complex numbers, as a view."""
+    return x.view(_PAIRS)["imag"] if x.dtype == _C32 else x.imag
 
 
 def powers(x: np.ndarray) -> np.ndarray:
@@ -215,7 +231,9 @@ class _Gradient:
                     ]
                     return with_numbers(run, *given[0], *given[1])
         made = self.rule(*map(widened, values))
-        return narrowed(made, g.dtype) if type(made) is np.ndarray else made
+        if type(made) is not np.ndarray or made.dtype.kind in "cW":
+            return made  # the gradient of an absolute value is complex where that is real
+        return narrowed(made, g.dtype)
 
     def role(self, word: str, x: Any, g: Any) -> str:
         if word == "F":

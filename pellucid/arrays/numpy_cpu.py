@@ -487,7 +487,7 @@ def logsumexp(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
     wide = widened(x)
     if x.size == 0:
         return np.log(_add(ufuncs.exp(wide), axis, None, None, keepdims)).astype(x.dtype)
-    if x.dtype.kind == "c":
+    if x.dtype.kind in "cW":
         real = _max(wide.real, axis, None, None, True)  # the real part bounds the magnitude of exp
         top = np.where(np.isfinite(real), real, 0)
     else:

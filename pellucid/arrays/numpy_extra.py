@@ -14,10 +14,12 @@ from typing import Any
 import numpy as np
 from numpy import asarray, ndarray
 
-from .. import config
+from .. import config, dtypes
 from ..errors import OperationError, UnsupportedError
 from ..ir.formula import FORMULAS, Formula
 from .halves import HALVES, narrowed
+from .halves import imag as imag_part
+from .halves import real as real_part
 from .halves import widened as _wide
 from .native import REAL, SERVED, activation, chunked, fused, quick, ufuncs
 from .numpy_fast import cube
@@ -161,7 +163,7 @@ def trunc(x: Any) -> Any:
 
 def _whole_numbers(x: Any, name: str) -> Any:
     """A copy of an integer array, which needs no rounding; PyTorch's error for bool and complex."""
-    if x.dtype.kind == "c":
+    if x.dtype.kind in "cW":
         raise UnsupportedError(f"{name} is not supported for complex inputs")
     if x.dtype.kind == "b":
         raise UnsupportedError(f"\"{name}_vml_cpu\" not implemented for 'Bool'")
@@ -180,7 +182,7 @@ def real_sign(x: Any) -> Any:
         return x.copy()
     if x.dtype.kind == "u":
         return (x > 0).astype(x.dtype)
-    if x.dtype.kind == "c":
+    if x.dtype.kind in "cW":
         raise UnsupportedError(
             "Unlike NumPy, torch.sign is not intended to support complex numbers. Please use torch.sgn instead."
         )
@@ -195,7 +197,7 @@ def real_sign(x: Any) -> Any:
 @_export
 def complex_sign(x: Any) -> Any:
     """x / |x|, and 0 at 0."""
-    if x.dtype.kind != "c":
+    if x.dtype.kind not in "cW":
         return real_sign(x)
     size = np.abs(x)
     return np.where(size == 0, 0, x / np.where(size == 0, 1, size)).astype(x.dtype)
@@ -205,7 +207,7 @@ def complex_sign(x: Any) -> Any:
 def logaddexp(x: Any, y: Any) -> Any:
     """log(exp(x) + exp(y)) without overflow, also of complex numbers."""
     _floats("logaddexp", x)
-    if x.dtype.kind != "c":
+    if x.dtype.kind not in "cW":
         run = fused("logaddexp", x, y, least=_LARGE)
         return np.logaddexp(x, y) if run is None else run(x, y)
     first = x.real >= y.real
@@ -481,7 +483,7 @@ def pow(x: Any, y: Any) -> Any:
     """
     if not hasattr(x, "dtype"):
         x = asarray(x, y.dtype)
-    if x.dtype.kind == "c" and getattr(y, "ndim", 0) == 0 and complex(y) in (2, 3):
+    if x.dtype.kind in "cW" and getattr(y, "ndim", 0) == 0 and complex(y) in (2, 3):
         if complex(y) == 2:
             return np.square(x)
         made = x * x
@@ -719,6 +721,6 @@ def lerp(start: Any, end: Any, weight: Any) -> Any:
 def make_complex(real: Any, imag: Any) -> Any:
     """real + i imag, part by part (so that an infinite part does not spoil the other)."""
     shape = np.broadcast_shapes(np.shape(real), np.shape(imag))
-    out = np.empty(shape, np.complex128 if real.dtype == np.float64 else np.complex64)
-    out.real, out.imag = real, imag
+    out = np.empty(shape, dtypes.BY_NUMPY[real.dtype].to_complex().numpy)
+    real_part(out)[...], imag_part(out)[...] = real, imag
     return out

@@ -160,9 +160,9 @@ def cumprod(x: Any, axis: int, dtype: Any = None, out: Any = None) -> Any:
 
 def _accumulated(function: Any, x: Any, axis: int, dtype: Any) -> Any:
     kind = x.dtype
-    if dtype is not None or kind.kind not in "fcV":
+    if dtype is not None or kind.kind not in "fcVW":
         return function.accumulate(x, axis, dtype)
-    if kind.kind == "c":
+    if kind.kind in "cW":
         return function.accumulate(x, axis, np.complex128).astype(kind, copy=False)
     made = function.accumulate(widened(x), axis, np.float64)
     return made if kind.itemsize == 8 else narrowed(made.astype(np.float32), kind)

@@ -133,7 +133,7 @@ def jacobian_forward(
     columns: dict[tuple[int, int], list[np.ndarray]] = {}
     for k, x in checked:
         for e in range(x._array.size):
-            for direction in (1.0, 1j) if x._array.dtype.kind == "c" else (1.0,):
+            for direction in (1.0, 1j) if x._array.dtype.kind in "cW" else (1.0,):
                 seed = np.zeros(x._array.shape, x._array.dtype)
                 seed.reshape(-1)[e] = direction
                 for i, column in enumerate(along(func, inputs, checked, n_outs, k, seed)):
@@ -162,7 +162,7 @@ def along(
             t = unpack_dual(out).tangent
             a = np.zeros(out._array.shape, out._array.dtype) if t is None else t._array
             flat = np.ascontiguousarray(a).reshape(-1)
-            if flat.dtype.kind == "c":
+            if flat.dtype.kind in "cW":
                 flat = np.stack([flat.real, flat.imag], 1).reshape(-1)
             found.append(flat.astype(np.float64))
     return found

@@ -530,7 +530,7 @@ def _jacobians(outs: tuple[Tensor, ...], checked: list[Any]) -> dict[tuple[int, 
             for kept, row in zip(rows, _rows(out, tensors, seed), strict=True):
                 kept.append(row)
         for j, (k, x) in enumerate(checked):
-            width = x._array.size * (2 if x._array.dtype.kind == "c" else 1)
+            width = x._array.size * (2 if x._array.dtype.kind in "cW" else 1)
             result[i, k] = (
                 np.concatenate(rows[j]).reshape(-1, width) if rows[j] else np.zeros((0, width))
             )
@@ -549,7 +549,7 @@ def _rows(out: Tensor, tensors: list[Tensor], seed: np.ndarray) -> list[np.ndarr
             retain_graph=True,
             allow_unused=True,
         )
-        for direction in ((1.0, 1j) if out._array.dtype.kind == "c" else (1.0,))
+        for direction in ((1.0, 1j) if out._array.dtype.kind in "cW" else (1.0,))
     ]
     return [
         _real_pairs(
@@ -567,7 +567,7 @@ def _real_pairs(parts: list[np.ndarray]) -> np.ndarray:
     for p in parts:
         flat = np.ascontiguousarray(p).reshape(-1)
         rows.append(
-            np.stack([flat.real, flat.imag], 1).reshape(-1) if flat.dtype.kind == "c" else flat
+            np.stack([flat.real, flat.imag], 1).reshape(-1) if flat.dtype.kind in "cW" else flat
         )
     return np.stack(rows).astype(np.float64)
 
@@ -582,7 +582,7 @@ def _differences(
             assert place >= 0
             original = x._array
             for e in range(original.size):
-                for direction in (1.0, 1j) if original.dtype.kind == "c" else (1.0,):
+                for direction in (1.0, 1j) if original.dtype.kind in "cW" else (1.0,):
                     values = []
                     for sign in (1, -1):
                         moved = original.copy()
@@ -605,7 +605,7 @@ def _values(func: Any, inputs: tuple[Any, ...], k: int, array: np.ndarray) -> li
     flat = [np.ascontiguousarray(o._array).reshape(-1) for o in outs]
     return [
         np.stack([f.real, f.imag], 1).reshape(-1).astype(np.float64)
-        if f.dtype.kind == "c"
+        if f.dtype.kind in "cW"
         else f.astype(np.float64)
         for f in flat
     ]
@@ -640,7 +640,7 @@ def _compare(
         )
         reason = _reason(func, inputs, k, column, row, i, eps, float(a[row, column]), single)
         # printed as PyTorch does, a row for each element of the input
-        kind = np.result_type(inputs[k]._array.dtype, a.dtype.kind == "c" and np.complex64 or "f2")
+        kind = np.result_type(inputs[k]._array.dtype, a.dtype.kind in "cW" and np.complex64 or "f2")
         shown = (wrap(np.ascontiguousarray(j.T.astype(kind))) for j in (n, a))
         raise _noted(
             _mismatch(i, k, label == "Forward-mode").format(*shown),
@@ -670,7 +670,7 @@ def _reason(
         )
     if single:
         return EPS_FLOAT32_HINT.format(eps=eps)
-    element = column // 2 if x.dtype.kind == "c" else column
+    element = column // 2 if x.dtype.kind in "cW" else column
     steps = []
     for sign in (1, -1):
         moved = x.copy()

@@ -7,7 +7,6 @@ import inspect
 from collections.abc import Callable
 from contextlib import nullcontext
 from typing import Any
-from weakref import ref
 
 import numpy as np
 
@@ -16,14 +15,15 @@ from . import source
 from .bind import wrap
 from .callers import tensor_of
 from .display import refusals
-from .display.nodes import OF_NODES, function_node
+from .display.nodes import OF_NODES, CtxOf, function_node
 from .display.outdated import restrict
 from .inplace import bump, check_writable, rebase
-from .interpret import owner, thread, without
+from .interpret import owner, thread
 from .modes import local, no_grad, set_grad_enabled, state
 from .primitive import PRIMITIVES, Primitive
 from .tape import Node, check_saved, count, joined, value_at
 from .tensor import OutputSlot, Tensor, View, alias, version_of
+from .transforms.linking import without
 
 _new = object.__new__
 
@@ -124,26 +124,6 @@ class FunctionCtx:
         if name not in OF_NODES:
             raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
         return getattr(self._node, name, ())
-
-
-class _CtxOf:
-    """A node's ctx: the one that forward had, as long as somebody holds it, then another with the
-    same attributes. A ctx owns its node, so the node must not own the ctx.
-    """
-
-    __slots__ = ("ctx", "node")
-
-    def __init__(self, node: Node, ctx: FunctionCtx) -> None:
-        self.node, self.ctx = ref(node), ref(ctx)
-
-    def __call__(self) -> Any:
-        ctx = self.ctx()
-        if ctx is None:
-            node: Any = self.node()
-            ctx = _new(_ctx_type(node.op.cls))
-            ctx.__dict__, ctx._node = node.__dict__, node
-            self.ctx = ref(ctx)
-        return ctx
 
 
 class _FunctionPrimitive(Primitive):
@@ -420,7 +400,7 @@ def _record(
     node.op = node.plan = op
     places = tuple([k for k, x in enumerate(args) if isinstance(x, Tensor)])
     node.params = {
-        "ctx": _CtxOf(node, ctx),
+        "ctx": CtxOf(node, ctx),
         "tensors": places,
         "names": ", ".join(_argument_names(op.cls, len(args))),
     }

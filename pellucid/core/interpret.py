@@ -134,17 +134,6 @@ def playing(role: str, interpreter: Any) -> Iterator[None]:
             exchange(role, before)
 
 
-@contextmanager
-def without(mark: str) -> Iterator[None]:
-    """Inside the block, the interpreters that have an attribute `mark` are not active."""
-    before = thread.stack
-    thread.stack = stack_of([i for i in before.all if not hasattr(i, mark)])
-    try:
-        yield
-    finally:
-        thread.stack = before
-
-
 def owner(values: Iterable[Any], step: str) -> Any:
     """The method `step` of the interpreter that belongs to the type of one of the values; None if
     all are plain tensors and numbers.

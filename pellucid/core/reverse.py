@@ -18,6 +18,7 @@ import numpy as np
 from numpy import ndarray
 
 from ..arrays import numpy_cpu
+from ..arrays.halves import real
 from ..arrays.numpy_cpu import as_array, namespace_of
 from ..errors import GraphError, OperationError, returned_nothing
 from ..shapes import broadcast_shapes, check_inplace_shape
@@ -53,8 +54,8 @@ def fit(g: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     if g.shape != shape:
         g = unbroadcast(g, shape)
     if g.dtype != dtype:
-        if g.dtype.kind == "c" and dtype.kind != "c":
-            g = g.real
+        if g.dtype.kind in "cW" and dtype.kind not in "cW":
+            g = real(g)
         g = numpy_cpu.narrowed(g, dtype)
     return g
 
@@ -64,7 +65,7 @@ def fit_tensor(g: Tensor, shape: tuple[int, ...], dtype: Any) -> Tensor:
     if g._array.shape != shape:
         g = TENSORS.sum_to(g, shape=shape)
     if g._array.dtype != dtype:
-        if g._array.dtype.kind == "c" and dtype.kind != "c":
+        if g._array.dtype.kind in "cW" and dtype.kind not in "cW":
             g = TENSORS.real(g)
         if g._array.dtype != dtype:
             g = TENSORS.cast(g, dtype=dtype)
@@ -514,7 +515,7 @@ def _seed(t: Tensor, g: Any, k: int) -> Tensor:
                 found=f"a tensor of shape {list(t._array.shape)}",
                 hint="reduce it to one number first (.sum() or .mean()), or pass gradient= of the same shape",
             )
-        if t._array.dtype.kind == "c":
+        if t._array.dtype.kind in "cW":
             raise GraphError(
                 f"grad can be implicitly created only for real scalar outputs but got {t.dtype}",
                 op="backward",
@@ -527,7 +528,7 @@ def _seed(t: Tensor, g: Any, k: int) -> Tensor:
             f"Mismatch in shape: grad_output[{k}] has a shape of torch.Size({list(g._array.shape)}) and output[{k}] has a shape of "
             f"torch.Size({list(t._array.shape)})."
         )
-    if (g._array.dtype.kind == "c") != (t._array.dtype.kind == "c"):
+    if (g._array.dtype.kind in "cW") != (t._array.dtype.kind in "cW"):
         raise OperationError(
             "For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: "
             f"grad_output[{k}] has a dtype of {g.dtype} and output[{k}] has a dtype of {t.dtype}."
@@ -642,7 +643,7 @@ def backward(
             isinstance(t._node, Node)
             and type(t._array) is ndarray
             and t._array.size == 1
-            and t._array.dtype.kind != "c"
+            and t._array.dtype.kind not in "cW"
         ):
             # The common `loss.backward()`, without interpreters and observers.
             run = BackwardPass(False, keep, None)

@@ -309,7 +309,7 @@ def joined(value: Any, edge: Any) -> Any:
         # between them.
         return edge if not packed or value is edge._array else TENSORS.unpacked(edge, value=value)
     result = make_tensor(value)
-    if edge is not None and value.dtype.kind in "fcV":
+    if edge is not None and value.dtype.kind in "fcVW":
         result._node = edge
         result._rg = True
     return result

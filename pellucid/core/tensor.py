@@ -383,7 +383,7 @@ def set_requires_grad(tensor: Tensor, value: bool, wanted: str = _DIFFERENTIABLE
                 "subgraph that doesn't require differentiation use var_no_grad = var.detach()."
             )
         return
-    if value and tensor._array.dtype.kind not in "fc" and not tensor.dtype.is_floating_point:
+    if value and tensor._array.dtype.kind not in "fcW" and not tensor.dtype.is_floating_point:
         raise DtypeError(
             f"{wanted} can require gradients",
             hint=f"this tensor has dtype {tensor.dtype}: pass dtype=torch.float32, write 1.0 instead of 1, or convert it with .float()",

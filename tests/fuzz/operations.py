@@ -95,7 +95,6 @@ COMPARISONS = {
 
 KNOWN: dict[str, str] = {
     "accepted where PyTorch has no kernel": "NumPy has one for every element type",
-    "refused complex32": "NumPy has no complex numbers of two-byte parts",
     "refused out= of what requires grad": "out= is never differentiated; some functions of PyTorch copy into it and keep a history",
     "accepted, linalg.vander": "powers of two-byte numbers are like others",
     "result nan, nn.MultiLabelMarginLoss": "differences of NaN, which PyTorch takes for no loss",
@@ -799,8 +798,6 @@ def compared(case: dict[str, Any], mine: Side, theirs: Side) -> str | None:
         if form == "out" and "functions with out=" in str(a):
             return f"refused out= of what requires grad, {name}: {str(a).splitlines()[:1]}"
         if not isinstance(b, Exception):
-            if "torch.complex32" in str(a):
-                return f"refused complex32, {name}: {str(a).splitlines()[:1]}"
             if nothing(case) and (
                 "not implemented" in str(a)
                 or "handle types other than" in str(a)

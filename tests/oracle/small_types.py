@@ -1,5 +1,5 @@
 """Calls of every overload with tensors of the types of which PyTorch has few kernels, made with
-PyTorch and with Pellucid, and compared: floats of eight bits.
+PyTorch and with Pellucid, and compared: floats of eight bits and half complex numbers.
 
     python tests/oracle/small_types.py [--names PATTERN] [--types NAMES] [--json FILE]
 
@@ -31,6 +31,7 @@ TYPES = (
     "float8_e4m3fnuz",
     "float8_e5m2fnuz",
     "float8_e8m0fnu",
+    "complex32",
 )
 
 

@@ -31,7 +31,6 @@ COMPARED = 11_400  # words of nodes
 # what the comparison cannot hand over
 LEFT_OUT = {
     "as_strided/partial_views",
-    "chalf",
     "nn.functional.triplet_margin_with_distance_loss",
     "sparse.mm/reduce",
     "sparse.sampled_addmm",

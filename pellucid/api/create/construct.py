@@ -159,7 +159,7 @@ def to_array(data: Any, dtype: dtypes.dtype | None) -> np.ndarray:
             array = np.array(numbers, np.complex128 if dtype.is_complex else np.float64)
         array = array.reshape(sizes)
     if dtype is not None:
-        if array.dtype.kind == "c" and not (dtype.is_complex or dtype is dtypes.bool_):
+        if array.dtype.kind in "cW" and not (dtype.is_complex or dtype is dtypes.bool_):
             what = (
                 "must be real number, not complex"
                 if dtype.is_floating_point
@@ -172,7 +172,7 @@ def to_array(data: Any, dtype: dtypes.dtype | None) -> np.ndarray:
     kind = array.dtype.kind
     if kind == "f":
         return array.astype(dtypes.get_default_dtype().numpy)
-    if kind == "c":
+    if kind in "cW":
         return array.astype(dtypes.get_default_dtype().to_complex().numpy)
     if kind in "iu":
         if kind == "u":

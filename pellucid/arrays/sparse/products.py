@@ -50,7 +50,7 @@ def times_dense(a: SparseArray, d: Any, transposed: bool = False, conjugate: boo
     starts, column, values = rows(a)
     kind = _wide(np.result_type(values, d))
     values = np.ascontiguousarray(
-        values.conj() if conjugate and values.dtype.kind == "c" else values, kind
+        values.conj() if conjugate and values.dtype.kind in "cW" else values, kind
     )
     x = np.ascontiguousarray(d, kind)
     out = np.zeros((m if transposed else n, *d.shape[1:]), kind)

@@ -108,7 +108,7 @@ def check_data(tensor: Any, data: Any, tensors: Any) -> None:
         raise RuntimeError(
             "Attempted to call `variable.set_data(tensor)`, but `variable` and `tensor` have incompatible tensor type."
         )
-    if tensor._rg and data._array.dtype.kind not in "fcV":
+    if tensor._rg and data._array.dtype.kind not in "fcVW":
         raise RuntimeError(
             "data set to a tensor that requires gradients must be floating point or complex dtype"
         )

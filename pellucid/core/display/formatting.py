@@ -178,6 +178,7 @@ class _ComplexNumbers:
     """The format of complex numbers: real and imaginary parts each have their own notation."""
 
     def __init__(self, values: np.ndarray[Any, Any]) -> None:
+        values = values if values.dtype.kind == "c" else values.astype(np.complex64)
         self.real, self.imag = _Numbers(values.real), _Numbers(values.imag)
         self.width = self.real.width + self.imag.width + 1
 
@@ -206,11 +207,11 @@ def _body(array: Any, indent: int, to_host: Callable[[Any], Any]) -> str:
     shortened = tuple(summarize and size > 2 * edge for size in array.shape)
     values = np.asarray(to_host(_edges(array, shortened)))
     powers = values.dtype == BY_NAME["float8_e8m0fnu"].numpy
-    if values.dtype.kind not in "biufc":
+    if values.dtype.kind not in "biufcW":
         values = values.astype(np.float64)  # bfloat16 and float8: exact
     elif values.dtype.kind == "f":
         values = values.astype(np.float64, copy=False)
-    numbers = _ComplexNumbers(values) if values.dtype.kind == "c" else _Numbers(values, powers)
+    numbers = _ComplexNumbers(values) if values.dtype.kind in "cW" else _Numbers(values, powers)
 
     def rows(part: Any, indent: int, depth: int) -> str:
         inner = values.ndim - depth

@@ -1,8 +1,9 @@
-"""PyTorch's names for kernels that do not exist for 8-bit floats.
+"""PyTorch's names for kernels that do not exist for 8-bit floats and for half complex numbers.
 
-`kernels.txt` has one line for each record that is refused for such floats: the record's name, the
+`kernels.txt` has one line for each record that is refused for such numbers: the record's name, the
 kernel's name, and the kernel's name if one operand is a number. "-" means that PyTorch has the
-kernel.
+kernel. A mark before the record's name says of which types this holds: of all without a mark, "~" of
+the floats only, "*" of powers of two only, "&" of half complex numbers only.
 """
 
 from __future__ import annotations
@@ -15,15 +16,26 @@ from numpy import ndarray
 
 from ... import dtypes
 
-_LINES = [
-    line.split()
-    for line in Path(__file__).with_name("kernels.txt").read_text(encoding="utf-8").splitlines()
-]
-_KERNELS = {name: kernels for name, *kernels in _LINES if name[0] != "*"}
-# of what only the type of powers of two lacks
-_OF_POWERS = {name[1:]: kernels for name, *kernels in _LINES if name[0] == "*"}
 _POWERS = dtypes.float8_e8m0fnu.numpy.char
 _EIGHTS = frozenset(kind.numpy.char for kind in dtypes.ALL if kind.is_float8)
+_COMPLEX = dtypes.complex32.numpy.char
+# for the characters of NumPy's dtypes: the records without a kernel
+_OF: dict[str, dict[str, list[str]]] = {char: {} for char in (*_EIGHTS, _COMPLEX)}
+_MARKS = {"~": _EIGHTS, "*": {_POWERS}, "&": {_COMPLEX}}
+
+
+def _read() -> None:
+    text = Path(__file__).with_name("kernels.txt").read_text(encoding="utf-8")
+    for name, *kernels in map(str.split, text.splitlines()):
+        for char in _MARKS.get(name[0], _OF):
+            # PyTorch has other names for kernels that compute in wider floats
+            named = (
+                [k.removesuffix("_reduced_float") for k in kernels] if char == _COMPLEX else kernels
+            )
+            _OF[char][name.lstrip("~*&")] = named
+
+
+_read()
 
 
 def aside(name: str, promote: str | None, checked: bool) -> str:
@@ -32,19 +44,21 @@ def aside(name: str, promote: str | None, checked: bool) -> str:
     """
     return (
         ("?bBhHiIlLqQ" if promote == "float" else "")
-        + ("?FD" if checked else "")
-        + ("".join(sorted(_EIGHTS)) if name in _KERNELS else _POWERS * (name in _OF_POWERS))
+        + ("?FD" + _COMPLEX if checked else "")
+        + "".join(sorted(char for char, lacking in _OF.items() if name in lacking))
     )
 
 
 def _lacking(name: str, operands: Iterable[Any], arrays: Iterable[Any]) -> str:
-    kernels = _KERNELS.get(name) or _OF_POWERS.get(name)
-    if kernels is None:
-        return ""
-    chars = [a.dtype.char for a in arrays if isinstance(a, ndarray)]
-    if _EIGHTS.isdisjoint(chars) or name not in _KERNELS and _POWERS not in chars:
-        return ""
-    return kernels[-1 if any(isinstance(x, (int, float)) for x in operands) else 0].strip("-")
+    for a in arrays:
+        kernels = (
+            _OF[a.dtype.char].get(name) if isinstance(a, ndarray) and a.dtype.char in _OF else None
+        )
+        if kernels is not None:
+            return kernels[-1 if any(isinstance(x, (int, float)) for x in operands) else 0].strip(
+                "-"
+            )
+    return ""
 
 
 def refuse(name: str, operands: Iterable[Any], arrays: Iterable[Any]) -> None:
@@ -57,5 +71,6 @@ def refuse(name: str, operands: Iterable[Any], arrays: Iterable[Any]) -> None:
 
 def no_kernel(name: str, kind: str, operands: Iterable[Any], arrays: Iterable[Any]) -> str:
     """PyTorch's message for an operation that has no kernel for a dtype."""
-    first = _KERNELS.get(name, ["-"])[0].strip("-") or f"{name}_cpu"
+    known = next((lacking[name] for lacking in _OF.values() if name in lacking), ["-"])
+    first = known[0].strip("-") or f"{name}_cpu"
     return f"\"{_lacking(name, operands, arrays) or first}\" not implemented for '{kind}'"

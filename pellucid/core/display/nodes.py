@@ -180,6 +180,26 @@ def function_node(name: str) -> type:
     return type(name, (FunctionNode,), {"__module__": "torch.autograd.function"})
 
 
+class CtxOf:
+    """A node's ctx: the one that forward had, as long as somebody holds it, then another with the
+    same attributes. A ctx owns its node, so the node must not own the ctx.
+    """
+
+    __slots__ = ("ctx", "kind", "node")
+
+    def __init__(self, node: Node, ctx: Any) -> None:
+        self.kind, self.node, self.ctx = type(ctx), weakref.ref(node), weakref.ref(ctx)
+
+    def __call__(self) -> Any:
+        ctx = self.ctx()
+        if ctx is None:
+            node: Any = self.node()
+            ctx = object.__new__(self.kind)
+            ctx.__dict__, ctx._node = node.__dict__, node
+            self.ctx = weakref.ref(ctx)
+        return ctx
+
+
 class AccumulateGrad:
     """The end of the graph at a leaf: adds what arrives to `variable.grad`."""
 

@@ -20,7 +20,7 @@ def streamed(values: Any, name: str) -> str:
           2.0000  10.0000
         [ torch.DoubleTensor{2,2} ]
     """
-    a = np.asarray(values.real if values.dtype.kind == "c" else values).astype(np.float64)
+    a = np.asarray(values.real if values.dtype.kind in "cW" else values).astype(np.float64)
     lines = ""
     if a.size and a.ndim == 2:
         lines = _matrix(a, 0)

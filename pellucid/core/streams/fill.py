@@ -20,6 +20,7 @@ import numpy as np
 
 from ... import config, dtypes
 from ...arrays.halves import HALVES, narrowed
+from ...arrays.halves import real as real_part
 from ...arrays.layout import axis_order
 from ...dtypes import name_of
 from ...llvm import threads
@@ -47,7 +48,11 @@ LARGEST = {
     "float32": float.fromhex("0x1.fffffep127"),
     "float64": float.fromhex("0x1.fffffffffffffp1023"),
 }
-_COMPLEX = {"complex64": np.dtype(np.float32), "complex128": np.dtype(np.float64)}
+_COMPLEX = {
+    "complex32": np.dtype(np.float16),
+    "complex64": np.dtype(np.float32),
+    "complex128": np.dtype(np.float64),
+}
 
 
 def spec(target: Target, dtype: Any) -> tuple[int, np.dtype]:
@@ -170,7 +175,7 @@ def _real_view(
     """
     if isinstance(target, np.ndarray):
         real = _COMPLEX[target.dtype.name]
-        flat: Any = target.real  # shares memory; the imaginary part follows one element later
+        flat: Any = real_part(target)  # shares memory; the imaginary part follows one element later
         pairs = np.lib.stride_tricks.as_strided(
             flat, (*target.shape, 2), (*target.strides, real.itemsize)
         )
@@ -470,7 +475,7 @@ def normal_like(generator: Generator, mean: Any, std: Any, dtype: Any = None) ->
     [3.0819921493530273, -0.586857795715332]
     """
     if not isinstance(std, (int, float, np.number)):
-        if std.dtype.kind == "c":
+        if std.dtype.kind in "cW":
             raise RuntimeError("normal expects standard deviation to be non-complex")
         if std.size and not std.min() >= 0:
             raise RuntimeError("normal expects all elements of std >= 0.0")

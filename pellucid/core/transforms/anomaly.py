@@ -58,7 +58,7 @@ class Anomaly:
             if g is None:
                 continue
             a = g._array if isinstance(g, Tensor) else np.asarray(g)
-            if a.dtype.kind not in "fcV" or bool(np.isfinite(a).all()):
+            if a.dtype.kind not in "fcVW" or bool(np.isfinite(a).all()):
                 continue
             made, name = node.line, node.op.grad_name
             if not np.isnan(a).any():

@@ -228,7 +228,7 @@ def _tangents(
     if op.vjp is None:
         return (None,) * len(outs)
     rule = op.jvp
-    real = all(x._array.dtype.kind != "c" for x in (*tensors, *outs) if isinstance(x, Tensor))
+    real = all(x._array.dtype.kind not in "cW" for x in (*tensors, *outs) if isinstance(x, Tensor))
     if rule == "linear":
         values = _linear(op, tensors, given, params)
     elif callable(rule):

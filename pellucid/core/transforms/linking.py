@@ -18,6 +18,7 @@ import numpy as np
 
 from ...arrays.layout import turned
 from ..bind import record
+from ..interpret import stack_of, thread
 from ..primitive import PRIMITIVES, TENSORS
 from ..tape import Node, joined, named_type, value_at
 from ..tensor import OutputSlot, Tensor
@@ -33,6 +34,17 @@ def apart() -> Iterator[None]:
         yield
     finally:
         _apart.now = before
+
+
+@contextmanager
+def without(mark: str) -> Iterator[None]:
+    """Inside the block, the interpreters that have an attribute `mark` are not active."""
+    before = thread.stack
+    thread.stack = stack_of([i for i in before.all if not hasattr(i, mark)])
+    try:
+        yield
+    finally:
+        thread.stack = before
 
 
 def are_tools() -> bool:

@@ -81,7 +81,7 @@ _BOTH_SIGNS = Formula(lambda m, x: x ^ (0x8000000080000000 - (1 << 64)), "i")
 _SLOW = frozenset(("left_shift", "right_shift"))
 _NARROW = {"b": "int8", "B": "uint8", "h": "int16", "H": "uint16"}
 _KEPT = frozenset("?bBhHiIlLqQfdgFDG")
-_FLOAT8 = [d.numpy for d in dtypes.ALL if d.is_float8]
+_REGISTERED = [d.numpy for d in dtypes.ALL if d.is_float8 or d is dtypes.complex32]
 _CHARS = {np.dtype(char).num: np.dtype(char).char for char in np.typecodes["All"]}
 
 
@@ -148,7 +148,7 @@ def extended(function: np.ufunc) -> np.ufunc:
     made, places = assemble(
         function.__name__, loops, function.__doc__ or "", first, identity, operands
     )
-    for kind in _FLOAT8:
+    for kind in _REGISTERED:
         known = _registered(fields, kind)
         if known is not None:
             register(made, kind, known.types[: fields.operands], known.function, known.data)

@@ -559,7 +559,7 @@ def eye(
             raise OperationError(f"{name} must be greater or equal to 0, got {size}")
     given = dtypes.check_dtype(dtype, "eye")
     kind = given or (out.dtype if out is not None else dtypes.get_default_dtype())
-    if kind.is_wide_unsigned:
+    if kind.is_wide_unsigned or kind is dtypes.complex32:
         raise UnsupportedError(f"\"eye\" not implemented for '{kind.scalar_type_name}'")
     result = build(
         (int(n), int(m)), kind, device, requires_grad, lambda shape, k: np.eye(*shape, dtype=k)

@@ -145,7 +145,7 @@ def zero_(self: Tensor) -> Tensor:
     """
     if is_written_directly(self):
         a = self._array
-        if a.size >= numpy_fast.MANY or a.dtype.kind == "c":
+        if a.size >= numpy_fast.MANY or a.dtype.kind in "cW":
             numpy_fast.fill(a, 0)
         elif (size := a.dtype.itemsize) == 1 or size == 2 and a.size > 256:
             a.view(f"u{size}").fill(0)  # the number 0 is NaN in float8_e8m0fnu

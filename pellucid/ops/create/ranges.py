@@ -269,7 +269,7 @@ def line_of(start: Any, end: Any, n: int, kind: np.dtype[Any]) -> np.ndarray:
     step = (b - a) / work.type(n - 1)
     # Compute float32 in float64, which rounds once at the end, as PyTorch's fused multiply-add
     # does.
-    wide = np.complex128 if work.kind == "c" else np.float64
+    wide = np.complex128 if work.kind in "cW" else np.float64
     a, b, step = wide(a), wide(b), wide(step)
     half = n // 2
     away = _from_both_ends(n) if n <= 1024 else _from_both_ends.__wrapped__(n)
@@ -399,7 +399,7 @@ def logspace(
             way = (step * np.where(near, i, n - 1 - i).astype(np.float32)).astype(np.float64)
             exponents = np.where(near, first + way, last - way)
             return np.trunc(np.float64(base) ** exponents).astype(k)
-        wide = np.complex128 if k.kind == "c" else np.float64
+        wide = np.complex128 if k.kind in "cW" else np.float64
         if n > 1:
             fitting(a, kind), fitting(b, kind)
         return (np.asarray(base, wide) ** line_of(a, b, n, np.dtype(wide))).astype(k)

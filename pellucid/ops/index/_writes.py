@@ -164,7 +164,7 @@ def zero_dim_value(name: str, x: Tensor, *between: Any, value: Any) -> Tensor:
         raise OperationError(
             f"{name}_ only supports a 0-dimensional value tensor, but got tensor with {value._array.ndim} dimension(s)."
         )
-    if value._array.dtype.kind == "c" and x._array.dtype.kind != "c":
+    if value._array.dtype.kind in "cW" and x._array.dtype.kind not in "cW":
         number_array(1j, x._array.dtype)
     tracing.check(check_fitting, value._array, x._array.dtype)
     return value if value._array.dtype == x._array.dtype else F.cast(value, dtype=x._array.dtype)

@@ -236,7 +236,7 @@ def _setitem(self: Tensor, index: Any, value: Any) -> None:
                     and type(source) is ndarray
                     and (
                         source.dtype is a.dtype
-                        or (type(target) is not ndarray and source.dtype.kind != "c")
+                        or (type(target) is not ndarray and source.dtype.kind not in "cW")
                     )
                 ):
                     try:

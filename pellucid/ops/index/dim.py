@@ -296,7 +296,7 @@ def _prepare_index_add(
         raise DtypeError(
             f"index_add_(): self ({input.dtype.scalar_type_name}) and source ({source.dtype.scalar_type_name}) must have the same scalar type"
         )
-    if isinstance(alpha, complex) and a.dtype.kind != "c":
+    if isinstance(alpha, complex) and a.dtype.kind not in "cW":
         raise OperationError(
             "For non-complex input tensors, argument alpha must not be a complex number."
         )
@@ -482,8 +482,8 @@ def _prepare_index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> A
         raise IndexOutOfRangeError("index_fill_(): Expected dtype int64 for index.")
     if a.ndim > 1:
         raise OperationError("Index has to be a vector/scalar")
-    if input._array.dtype.kind != "c" and (
-        value._array.dtype.kind == "c" if isinstance(value, Tensor) else isinstance(value, complex)
+    if input._array.dtype.kind not in "cW" and (
+        value._array.dtype.kind in "cW" if isinstance(value, Tensor) else isinstance(value, complex)
     ):
         raise DtypeError(
             "index_fill_(): Converting complex Scalar to non-complex type is not supported"

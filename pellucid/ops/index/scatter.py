@@ -530,7 +530,7 @@ def _prepare_scatter_reduce(
         )
     dim, index = index_of(input, dim, index, "scatter_reduce")
     if (
-        input._array.dtype.kind == "c"
+        input._array.dtype.kind in "cW"
         and reduce in ("amax", "amin")
         or (input._array.dtype.kind == "b" and reduce == "mean")
     ):

@@ -59,7 +59,7 @@ def _check_phase(F: Any, turns: Any, whose: str, what: str) -> None:
     The imaginary part of `turns` is the derivative of the loss by the phase of each vector.
     """
     turns = values(F, turns)
-    if turns.dtype.kind == "c" and not (abs(turns.imag) <= 1e-2).all():
+    if turns.dtype.kind in "cW" and not (abs(turns.imag) <= 1e-2).all():
         raise OperationError(
             f"{whose} in the complex case are specified up to multiplication by e^{{i phi}}. "
             f"The specified loss function depends on this {what}"
@@ -180,7 +180,7 @@ def _eig_grad(F: Any, g: Any, out0: Any, out1: Any, input_dtype: Any) -> Any:
         made = F.solve(vh, F.matmul(inner, vh))
     else:
         made = F.solve(vh, column(gw) * vh)
-    return made if input_dtype.kind == "c" else F.real(made)
+    return made if input_dtype.kind in "cW" else F.real(made)
 
 
 defop(
@@ -278,7 +278,7 @@ def _svd_grad(F: Any, g: Any, out0: Any, out1: Any, out2: Any, input_shape: Any,
     )
     skew_u, skew_v = skew_u - mH(F, skew_u), skew_v - mH(F, skew_v)
     inner = _off_diagonal(F, (skew_u * row(s) + column(s) * skew_v) / gaps) + diag(F, gs)
-    if values(F, u).dtype.kind == "c":
+    if values(F, u).dtype.kind in "cW":
         inner = inner + diag(F, diagonal(F, skew_u) / (s * 2.0))
     made = F.matmul(u, inner)
     if m > k and has_u:

@@ -498,7 +498,7 @@ _ldl_ex = return_types.make("linalg_ldl_factor_ex", "LD pivots info")
 def _ldl_arrays(a: Any, hermitian: bool) -> Any:
     if a.size == 0:
         return a.copy(), np.zeros(a.shape[:-1], np.int32), np.zeros(a.shape[:-2], _INFO)
-    (trf,) = lapack("hetrf" if hermitian and a.dtype.kind == "c" else "sytrf", a)
+    (trf,) = lapack("hetrf" if hermitian and a.dtype.kind in "cW" else "sytrf", a)
 
     def one(x: Any) -> Any:
         packed, pivots, info = trf(x, lower=1)

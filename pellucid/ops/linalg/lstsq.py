@@ -182,7 +182,9 @@ def _lstsq(xp: Any, a: Any, b: Any, *, rcond: Any, driver: str) -> Any:
     residuals = np.zeros(0, a.real.dtype)
     if m > n and driver != "gelsy" and (driver == "gels" or (rank == n).all()):
         left = b - a @ solution
-        residuals = (left.real**2 + left.imag**2 if left.dtype.kind == "c" else left * left).sum(-2)
+        residuals = (left.real**2 + left.imag**2 if left.dtype.kind in "cW" else left * left).sum(
+            -2
+        )
     return solution, residuals, np.asarray(rank, np.int64), s.astype(a.real.dtype, copy=False)
 
 

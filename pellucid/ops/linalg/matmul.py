@@ -23,7 +23,7 @@ from ...core.tensor import FAST_TYPES, Tensor, make_tensor
 from ...core.tracing import constant
 from ...core.transforms.batching import Batched
 from ...core.transforms.whole import one_node, without_hooks
-from ...dtypes import BY_NUMPY, float8_e8m0fnu, promote_types
+from ...dtypes import BY_NUMPY, complex32, float8_e8m0fnu, promote_types
 from ...errors import DtypeError, OperationError, ShapeError, UnsupportedError
 from ...ir import Value
 from ...shapes import (
@@ -73,7 +73,8 @@ def check_dtypes(a: Any, b: Any) -> None:
         matmul_shape(a.shape, b.shape)
         raise UnsupportedError(f"\"{kind}\" not implemented for 'Bool'")
     held = BY_NUMPY[a.dtype]
-    if held.is_float8 and (kind != "addmm_impl_cpu_" or held is float8_e8m0fnu):
+    lacks = held.is_float8 and (kind != "addmm_impl_cpu_" or held is float8_e8m0fnu)
+    if lacks or held is complex32:
         matmul_shape(a.shape, b.shape)
         raise UnsupportedError(f"\"{kind}\" not implemented for '{held.scalar_type_name}'")
 

@@ -484,7 +484,7 @@ def _slogdet(xp: Any, x: Any) -> Any:
 
 def _slogdet_grad(F: Any, g: Any, input: Any, out0: Any) -> Any:
     gsign, glog = g
-    if values(F, input).dtype.kind == "c":
+    if values(F, input).dtype.kind in "cW":
         # The sign moves on the unit circle: d sign = i sign d(angle).
         turned = gsign * F.conj(out0)
         imag = turned - F.cast(F.real(turned), dtype=values(F, turned).dtype)
@@ -496,7 +496,7 @@ def _slogdet_grad(F: Any, g: Any, input: Any, out0: Any) -> Any:
         return own * mH(F, F.inverse(input))
     except RuntimeError:  # only the singular matrices of the batch have no gradient
         flat = constant(F, values(F, out0)[..., None, None] == 0)
-        nan = np.full((), complex(np.nan, np.nan) if a.dtype.kind == "c" else np.nan, a.dtype)
+        nan = np.full((), complex(np.nan, np.nan) if a.dtype.kind in "cW" else np.nan, a.dtype)
         regular = F.where(flat, constant(F, np.eye(a.shape[-1], dtype=a.dtype)), input)
         return F.where(flat, constant(F, nan), own * mH(F, F.inverse(regular)))
 
@@ -718,7 +718,7 @@ def _ldl_solution(a: Any, pivots: Any, b: Any, lead: tuple[int, ...], hermitian:
         raise OperationError(
             "torch.linalg.ldl_solve: Expected pivots of ldl_factor, from 1 to the number of rows, or pairs of their negatives"
         )
-    (trs,) = lapack("hetrs" if hermitian and a.dtype.kind == "c" else "sytrs", a)
+    (trs,) = lapack("hetrs" if hermitian and a.dtype.kind in "cW" else "sytrs", a)
     a, pivots, b = (
         np.broadcast_to(x, (*lead, *x.shape[-k:])) for x, k in ((a, 2), (pivots, 1), (b, 2))
     )

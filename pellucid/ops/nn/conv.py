@@ -384,6 +384,13 @@ def _explained(
     return located(error, name, operands)
 
 
+def _rounded(convolve: Any, n: int, tensors: tuple[Any, ...], *how: Any) -> Tensor:
+    """A convolution of half complex numbers, computed in complex64 and rounded once."""
+    wide = [t if t is None else F.cast(t, dtype=dtypes.complex64.numpy) for t in tensors]
+    made: Tensor = F.cast(convolve(n, *wide, *how), dtype=dtypes.complex32.numpy)
+    return made
+
+
 def _convolve(
     n: int,
     input: Tensor,
@@ -413,6 +420,8 @@ def _convolve(
     except (RuntimeError, ValueError, TypeError, IndexError) as error:
         raise _explained(error, name, input, weight, bias) from None
     _check_dtypes(name, x, weight, bias)
+    if x.dtype is dtypes.complex32:
+        return _rounded(_convolve, n, (x, weight, bias), stride, padding, dilation, groups)
     single = x.ndim == n + 1
     if single:
         x = F.unsqueeze(x, dim=0)
@@ -590,6 +599,9 @@ def _transpose(
         x._array.dtype.itemsize <= (8 if x.dtype.is_complex else 4),
     )
     _check_dtypes(name, x, weight, bias)
+    if x.dtype is dtypes.complex32:
+        how = stride, padding, output_padding, groups, dilation
+        return _rounded(_transpose, n, (x, weight, bias), *how)
     single = x.ndim == n + 1
     if single:
         x, out_shape = F.unsqueeze(x, dim=0), (1, *out_shape)

@@ -39,7 +39,7 @@ def _linear_vjp(
     weight_dtype: Any,
     needs: Any,
 ) -> tuple[Any, ...]:
-    real = F.raw and weight_dtype.kind != "c"
+    real = F.raw and weight_dtype.kind not in "cW"
     input, weight = input_for_weight, weight_for_input
     gx = F.matmul(g, weight if real else F.conj(weight)) if needs[0] else None
     gw = gb = None

@@ -78,7 +78,7 @@ def publish(
 
 def real(*arrays: Any, **_: Any) -> None:
     """A record's `check`: there is nothing for complex numbers."""
-    if any(a.dtype.kind == "c" if hasattr(a, "dtype") else type(a) is complex for a in arrays):
+    if any(a.dtype.kind in "cW" if hasattr(a, "dtype") else type(a) is complex for a in arrays):
         raise TypeError("ufunc not supported for complex numbers")
 
 

@@ -301,7 +301,7 @@ abs_op = unary(
     jvp=None,
     onnx="Abs",
     check=_check_abs,
-    aval=lambda x: (x[0], x[1] if x[1].kind != "c" else x[1].type(0).real.dtype),
+    aval=lambda x: (x[0], x[1] if x[1].kind not in "cW" else np.dtype(f"f{x[1].itemsize // 2}")),
     complex=True,
     doc="Absolute value of each element; real for complex numbers.",
     example="torch.abs(torch.tensor([-1.5, 2.0]))",
@@ -342,14 +342,14 @@ sign = unary(
 
 
 def _sgn_gradient(F: Any, g: Any, input: Any, out: Any) -> Any:
-    if input.dtype.kind != "c" if hasattr(input.dtype, "kind") else not input.dtype.is_complex:
+    if input.dtype.kind not in "cW" if hasattr(input.dtype, "kind") else not input.dtype.is_complex:
         return F.full(shape=input.shape, value=0, dtype=input.dtype if F.raw else input.dtype.numpy)
     size = F.abs(input)
     return F.where(size == 0, 0, (g - F.real(g * F.conj(out)) * out) / size)
 
 
 def _onnx_sgn(c: Any) -> Any:
-    if c.dtype.kind == "c":
+    if c.dtype.kind in "cW":
         raise c.refuse("of complex numbers")
     return c.emit("Sign", c[0])
 

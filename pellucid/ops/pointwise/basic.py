@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
-from ...arrays.halves import converted
+from ...arrays.halves import converted, real
 from ...core.modes import local
 from ...core.primitive import defop
 from ...core.tape import named_type
@@ -20,8 +20,8 @@ from .._samples import REAL, Sample, Samples, draw, elementwise
 
 
 def _cast(xp: Any, x: Any, *, dtype: Any) -> Any:
-    if x.dtype.kind == "c" and dtype.kind not in "cb":
-        x = x.real
+    if x.dtype.kind in "cW" and dtype.kind not in "cWb":
+        x = real(x)
     return converted(x, dtype)
 
 
@@ -183,7 +183,7 @@ full = defop(
 
 def _conj(xp: Any, x: Any) -> Any:
     try:
-        return xp.conj(x) if x.dtype.kind == "c" else x
+        return xp.conj(x) if x.dtype.kind in "cW" else x
     except AttributeError:  # a Python number
         return x.conjugate()
 
@@ -208,7 +208,7 @@ def _conj_call(x: Any) -> Any:
     """
     if isinstance(x, (int, float, complex)):
         return x.conjugate()
-    return _record_conj(x) if x._array.dtype.kind == "c" else x
+    return _record_conj(x) if x._array.dtype.kind in "cW" else x
 
 
 conj.call = _conj_call

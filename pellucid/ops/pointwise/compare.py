@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
+from ...arrays.halves import imag
 from ...core import tracing
 from ...core.bind import OPERANDS, common_dtype, make_operators, wrap
 from ...core.display import refusals
@@ -32,7 +33,7 @@ from ._unary import binary, unary
 # ---- order and equality -----------------------------------------------------------------------
 def _no_order(*arrays: Any) -> None:
     """Refuse complex numbers, which have no order."""
-    if any(a.dtype.kind == "c" if hasattr(a, "dtype") else type(a) is complex for a in arrays):
+    if any(a.dtype.kind in "cW" if hasattr(a, "dtype") else type(a) is complex for a in arrays):
         raise TypeError("ufunc not supported")
 
 
@@ -115,6 +116,9 @@ def equal(input: Tensor, other: Tensor) -> bool:
 def _alike(a: np.ndarray, b: np.ndarray) -> bool:
     if a.shape != b.shape:
         return False
+    if a.dtype.kind == "W":
+        kernel = "equal_notnan_cpu" if a is b else "equal_cpu"
+        raise UnsupportedError(f"\"{kernel}\" not implemented for 'ComplexHalf'")
     same = np.equal(a, b)
     return 0 not in same.tobytes() if same.size < 4096 else bool(same.all())
 
@@ -204,12 +208,12 @@ def _predicate(
 
 
 def _isreal(xp: Any, x: Any) -> Any:
-    return xp.equal(x.imag, 0) if x.dtype.kind == "c" else xp.logical_or(x, True)
+    return xp.equal(imag(x), 0) if x.dtype.kind in "cW" else xp.logical_or(x, True)
 
 
 def _infinite(name: str, sign: int) -> Any:
     def forward(xp: Any, x: Any) -> Any:
-        if x.dtype.kind == "c":
+        if x.dtype.kind in "cW":
             raise DtypeError(f"{name} does not support complex inputs.")
         return xp.equal(x, sign * math.inf) if x.dtype.kind in "fV" else xp.logical_and(x, False)
 
@@ -272,7 +276,7 @@ isreal = _predicate(
 
 
 def _signbit(xp: Any, x: Any) -> Any:
-    if x.dtype.kind == "c":
+    if x.dtype.kind in "cW":
         raise UnsupportedError("signbit is not implemented for complex tensors.")
     if x.dtype.kind == "b":
         return xp.logical_and(x, False)
@@ -321,11 +325,11 @@ def isclose(
 
 def _close(a: Any, b: Any, rtol: float, atol: float, equal_nan: bool) -> Any:
     close = a == b
-    if a.dtype.kind in "fcV" and equal_nan:
+    if a.dtype.kind in "fcVW" and equal_nan:
         close = close | (np.isnan(a) & np.isnan(b))
     if rtol == 0 and atol == 0:
         return np.asarray(close)
-    if a.dtype.kind in "fcV":
+    if a.dtype.kind in "fcVW":
         wide = np.float32 if a.dtype.itemsize < 4 else a.dtype
         a, b = a.astype(wide), b.astype(wide)
         kind = a.real.dtype.type

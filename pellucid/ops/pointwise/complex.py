@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
+from ...arrays import halves as parts
 from ...arrays.numpy_cpu import element_offset
 from ...core.inplace import into
 from ...core.primitive import TENSORS as F
@@ -18,7 +19,7 @@ from ...core.tape import titled, value_at
 from ...core.tensor import Tensor
 from ...core.transforms.arranging import become, node_before
 from ...core.transforms.whole import one_node
-from ...errors import DtypeError, ShapeError
+from ...errors import DtypeError, ShapeError, UnsupportedError
 from ...ir.formula import Formula
 from .._rules import full_precision, require_tensor
 from .._samples import REAL, Sample, draw, elementwise
@@ -26,7 +27,11 @@ from ._unary import unary
 
 
 def _real_kind(kind: np.dtype[Any]) -> np.dtype[Any]:
-    return kind if kind.kind != "c" else np.dtype(f"f{kind.itemsize // 2}")
+    return kind if kind.kind not in "cW" else np.dtype(f"f{kind.itemsize // 2}")
+
+
+def _complex_kind(kind: np.dtype[Any]) -> np.dtype[Any]:
+    return dtypes.BY_NUMPY[kind].to_complex().numpy
 
 
 # ---- parts ------------------------------------------------------------------------------------
@@ -49,7 +54,7 @@ def part_nodes(index: int) -> Callable[[Any], tuple[Any, ...]]:
     """The `nodes` of a part: PyTorch selects it from the view as pairs."""
 
     def nodes(node: Any) -> tuple[Any, ...]:
-        if value_at(node.inputs[0])[1].kind != "c":
+        if value_at(node.inputs[0])[1].kind not in "cW":
             return (node,)
         shape = (*node.shape, 2)
         pairs = node_before(node, "view_as_real", node.inputs[0], shape, 0.125)
@@ -61,7 +66,7 @@ def part_nodes(index: int) -> Callable[[Any], tuple[Any, ...]]:
 
 
 def _real(xp: Any, x: Any) -> Any:
-    return x.real if x.dtype.kind == "c" else x
+    return parts.real(x) if x.dtype.kind in "cW" else x
 
 
 real_op = defop(
@@ -71,7 +76,7 @@ real_op = defop(
     view=True,
     nodes=part_nodes(0),
     grad_name="Select",
-    aval=lambda x: (x[0], np.empty(0, x[1]).real.dtype),
+    aval=lambda x: (x[0], _real_kind(x[1])),
     vjp={"input": lambda F, g, input_dtype: F.cast(g, dtype=input_dtype)},
     jvp="linear",
     batch="elementwise",
@@ -80,7 +85,7 @@ real_op = defop(
 imag_op = defop(
     "imag",
     "input",
-    forward=lambda xp, x: x.imag,
+    forward=lambda xp, x: parts.imag(x),
     view=True,
     nodes=part_nodes(1),
     grad_name="Select",
@@ -181,7 +186,7 @@ make_complex = defop(
     "complex",
     "real imag",
     forward="make_complex",
-    aval=lambda re, im: (_broadcast(re[0], im[0]), np.dtype(f"c{2 * re[1].itemsize}")),
+    aval=lambda re, im: (_broadcast(re[0], im[0]), _complex_kind(re[1])),
     vjp={"real": lambda F, g: F.real(g), "imag": lambda F, g: F.imag(g)},
     packs="imag real",
     elementwise=True,
@@ -206,10 +211,6 @@ def _check_parts(a: Tensor, b: Tensor) -> None:
         raise DtypeError(
             f"Expected object of scalar type {a.dtype.scalar_type_name} but got scalar type {b.dtype.scalar_type_name} "
             "for second argument"
-        )
-    if a.dtype is dtypes.float16:
-        raise DtypeError(
-            "torch.complex32 has no NumPy counterpart, so tensors of it are not supported"
         )
 
 
@@ -252,6 +253,8 @@ def polar(abs: Tensor, angle: Tensor, *, out: Tensor | None = None) -> Tensor:
     tensor([2.+0.j])
     """
     _check_parts(require_tensor(abs, "polar", "abs"), require_tensor(angle, "polar", "angle", 2))
+    if abs.dtype is dtypes.float16:
+        raise UnsupportedError("\"polar_cpu\" not implemented for 'Half'")
     return _deliver(_polar(abs, angle), out, "polar")
 
 
@@ -267,7 +270,7 @@ def _polar(abs: Tensor, angle: Tensor) -> Tensor:
 
 
 def _view_as_real(xp: Any, x: Any) -> Any:
-    part = x.real
+    part = parts.real(x)
     step = part.itemsize
     return xp.lib.stride_tricks.as_strided(part, (*x.shape, 2), (*x.strides, step))
 
@@ -302,7 +305,7 @@ def view_as_real(input: Tensor) -> Tensor:
 
 
 def _view_as_complex(xp: Any, x: Any) -> Any:
-    kind = f"c{2 * x.itemsize}"
+    kind = _complex_kind(x.dtype)
     return (x.view(kind) if x.size else x.astype(kind))[..., 0]
 
 
@@ -334,7 +337,7 @@ view_as_complex_op = defop(
     "input",
     forward=_view_as_complex,
     view=True,
-    aval=lambda x: (x[0][:-1], np.dtype(f"c{2 * x[1].itemsize}")),
+    aval=lambda x: (x[0][:-1], _complex_kind(x[1])),
     vjp={"input": lambda F, g: F.view_as_real(g)},
     jvp="linear",
     check=_check_view_as_complex,
@@ -362,24 +365,20 @@ def view_as_complex(input: Tensor) -> Tensor:
             "view_as_complex is only supported for half, float and double tensors, but got a tensor of scalar type: "
             f"{input.dtype.scalar_type_name}"
         )
-    if input.dtype is dtypes.float16:
-        raise DtypeError(
-            "torch.complex32 has no NumPy counterpart, so tensors of it are not supported"
-        )
     _check_view_as_complex(input._array)
     return view_as_complex_op.call(input)
 
 
 # ---- angle ------------------------------------------------------------------------------------
 def _angle(xp: Any, x: Any) -> Any:
-    if x.dtype.kind == "c":
-        return xp.arctan2(x.imag, x.real)
+    if x.dtype.kind in "cW":
+        return xp.arctan2(parts.imag(x), parts.real(x))
     zero = xp.zeros((), x.dtype)
     return xp.where(xp.isnan(x), x, xp.where(x < 0, xp.asarray(math.pi, x.dtype), zero))
 
 
 def _angle_gradient(F: Any, g: Any, input: Any, input_shape: Any, input_dtype: Any) -> Any:
-    if input_dtype.kind != "c":
+    if input_dtype.kind not in "cW":
         return F.full(shape=input_shape, value=0, dtype=input_dtype)
     size = F.real(input * F.conj(input))
     # avoid 0/0, which stays NaN if forward mode multiplies it by 0

@@ -52,7 +52,7 @@ def _check_whole(input: Any, other: Any) -> None:
     if all(kinds):
         raise TypeError("ufunc not supported")
     for x in (input, other):
-        if (x.dtype.kind == "c") if hasattr(x, "dtype") else isinstance(x, complex):
+        if (x.dtype.kind in "cW") if hasattr(x, "dtype") else isinstance(x, complex):
             raise TypeError("ufunc not supported")
 
 

@@ -30,7 +30,7 @@ from .basic import refused_derivative
 def _refuse_complex(name: str) -> Any:
     def check(*arrays: Any, **params: Any) -> None:
         if any(
-            a.dtype.kind == "c" if hasattr(a, "dtype") else isinstance(a, complex) for a in arrays
+            a.dtype.kind in "cW" if hasattr(a, "dtype") else isinstance(a, complex) for a in arrays
         ):
             raise OperationError(f"{name} not implemented for complex tensors.")
 
@@ -112,7 +112,7 @@ _number_extremum("fmin", _smaller, "smaller", "tensor([1., 2.])")
 
 # ---- clamp ------------------------------------------------------------------------------------
 def _clamp(xp: Any, x: Any, *, min: Any, max: Any) -> Any:
-    if x.dtype.kind == "c":
+    if x.dtype.kind in "cW":
         raise UnsupportedError("clamp is not supported for complex types")
     return xp.clip_numbers(x, min, max)
 

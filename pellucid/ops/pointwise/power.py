@@ -51,7 +51,7 @@ def _exponent_gradient(F: Any, g: Any, input: Any, other: Any, out: Any, out_dty
         return F.where(flat, 0, g * F.conj(out * -math.inf))
     slope: Any = (
         cmath.log(input)
-        if isinstance(input, complex) or out_dtype.kind == "c"
+        if isinstance(input, complex) or out_dtype.kind in "cW"
         else math.log(input)
         if input > 0
         else math.nan

@@ -198,9 +198,9 @@ def _nan_to_num(
     xp: Any, x: Any, *, nan: float | None, posinf: float | None, neginf: float | None
 ) -> Any:
     kind = x.dtype
-    if kind.kind not in "fVc":
+    if kind.kind not in "fVcW":
         return x.copy()
-    if kind.kind == "c":
+    if kind.kind in "cW":
         parts = [
             _nan_to_num(xp, part, nan=nan, posinf=posinf, neginf=neginf)
             for part in (x.real, x.imag)

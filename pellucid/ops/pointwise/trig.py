@@ -198,7 +198,7 @@ atanh = unary(
 
 
 def _complex(x: Any) -> bool:
-    return x.dtype.kind == "c" if isinstance(x.dtype, np.dtype) else bool(x.dtype.is_complex)
+    return x.dtype.kind in "cW" if isinstance(x.dtype, np.dtype) else bool(x.dtype.is_complex)
 
 
 def _atan2_grad(F: Any, g: Any, top: Any, input: Any, other: Any) -> Any:
@@ -251,7 +251,7 @@ hypot = binary(
 
 def _real_angles(name: str) -> Any:
     def check(x: Any) -> None:
-        if x.dtype.kind == "c":
+        if x.dtype.kind in "cW":
             raise OperationError(f"{name} is not supported for complex tensors.")
 
     return check

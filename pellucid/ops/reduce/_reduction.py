@@ -94,7 +94,7 @@ def slope_tangent(F: Any, slope: Any, tangent: Any, dim: Any, keepdim: bool) -> 
     there.
     """
     product = F.conj(slope) * tangent
-    product = F.real(product) if product._array.dtype.kind == "c" else product
+    product = F.real(product) if product._array.dtype.kind in "cW" else product
     return F.sum(
         product, dim=tuple(range(product._array.ndim)) if dim is None else dim, keepdim=keepdim
     )

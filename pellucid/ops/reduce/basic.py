@@ -252,7 +252,7 @@ def mean(
     if dtype is not None:
         input = as_dtype(require_tensor(input, "mean"), dtype, "mean")
     a = require_tensor(input, "mean")._array
-    if a.dtype.kind not in "fc" and not (kind := input.dtype).is_floating_point:
+    if a.dtype.kind not in "fcW" and not (kind := input.dtype).is_floating_point:
         where = "Optional dtype" if dtype is not None else "Input dtype"
         raise DtypeError(
             f"mean(): could not infer output dtype. {where} must be either a floating point or complex dtype. "
@@ -620,7 +620,7 @@ def _checked_dims(name: str, input: Tensor, dim: Any) -> Any:
                 raise DimensionError(
                     f"{title}: Expected reduction dim {shown} to have non-zero size."
                 )
-    if a.dtype.kind == "c":
+    if a.dtype.kind in "cW":
         if name == "aminmax" and not shape:
             raise DtypeError(f"aminmax not implemented for {input.dtype.scalar_type_name}")
         kernel = {"amax": "max_values_cpu", "amin": "min_values_cpu"}.get(name, "aminmax_cpu")

@@ -44,13 +44,13 @@ INF = math.inf
 def _vector_norm(xp: Any, x: Any, *, ord: float, dim: Any, keepdim: bool) -> Any:
     kind = x.dtype
     n = count(x.shape, dim)
-    if ord == 2 and xp is numpy_cpu and kind.kind != "c" and n > 1:
+    if ord == 2 and xp is numpy_cpu and kind.kind not in "cW" and n > 1:
         made = numpy_cpu.euclidean(x, dim, keepdim)
         if made is not None:
             return made
     size = converted(x, xp.ACCUMULATE[kind]) if kind in xp.ACCUMULATE else x
     size = size if ord == 2 and n != 1 and size.dtype.kind == "f" else xp.abs(size)
-    real = kind if kind.kind != "c" else size.dtype
+    real = kind if kind.kind not in "cW" else size.dtype
     if ord == INF:
         made = xp.max(size, dim, keepdim) if x.size else xp.sum(size, dim, None, None, keepdim)
     elif ord == -INF:

@@ -324,7 +324,7 @@ def _logcumsumexp(xp: Any, x: Any, *, dim: int) -> Any:
     if x.ndim == 0 or x.size == 0:
         return x.copy()
     kind, x = x.dtype, _in_order(x)
-    if kind.kind == "c":
+    if kind.kind in "cW":
         return _complex_logcumsumexp(x, dim)
     wide = x.astype(xp.ACCUMULATE[kind]) if kind in xp.ACCUMULATE else x
     return np.logaddexp.accumulate(wide, dim).astype(kind, copy=False)

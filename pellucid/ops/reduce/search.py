@@ -374,7 +374,7 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
     """
     x = _held(require_tensor(input, "histc"), "histc")
     if x.dtype.kind in "bc":
-        kernel = "aminmax_cpu" if x.dtype.kind == "c" else "linspace_cpu"
+        kernel = "aminmax_cpu" if x.dtype.kind in "cW" else "linspace_cpu"
         raise UnsupportedError(f"\"{kernel}\" not implemented for '{input.dtype.scalar_type_name}'")
     if bins <= 0:
         raise OperationError(f"torch.histogram(): bins must be > 0, but got {bins} for dimension 0")

@@ -261,7 +261,7 @@ def _real_only(input: Any, name: str, kernel: str) -> None:
     """Refuse complex numbers, which have no order, with PyTorch's message. `kernel` is the whole
     message or the name of a kernel.
     """
-    if require_tensor(input, name)._array.dtype.kind == "c":
+    if require_tensor(input, name)._array.dtype.kind in "cW":
         if " " in kernel:
             raise DtypeError(kernel)
         raise UnsupportedError(f"\"{kernel}\" not implemented for '{input.dtype.scalar_type_name}'")
@@ -410,7 +410,7 @@ def _arg(op: Any, name: str, input: Any, dim: Any, keepdim: bool) -> Tensor:
     if number >= 0:
         return op.call(input, dim=number, keepdim=bool(keepdim))
     a = require_tensor(input, name)._array
-    if a.dtype.kind == "c":
+    if a.dtype.kind in "cW":
         raise DtypeError(f"{name}(): does not support complex input")
     if a.dtype.kind == "b":
         raise DtypeError(f"{name}(): does not support bool input")

@@ -143,7 +143,7 @@ def _dim(input: Any, name: str, dim: Any) -> int:
     if number >= 0:
         return number
     shape = require_tensor(input, name)._array.shape
-    if input._array.dtype.kind == "c":
+    if input._array.dtype.kind in "cW":
         raise DtypeError(
             f" {'topk' if name == 'topk' else 'Sort'} does not support complex dtypes on CPU"
         )

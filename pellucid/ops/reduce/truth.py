@@ -108,7 +108,11 @@ def _truth(op: Any, name: str, input: Tensor, dim: Any, keepdim: bool) -> Tensor
     dims = dims_of(dim, require_tensor(input, name)._array.ndim, name)
     if isinstance(dim, (tuple, list)) and not dim and input._array.ndim:
         dims = ()  # an empty list reduces nothing
-    made = op.call(input if dims != () else input != 0, dim=dims, keepdim=keepdim)
+    made = op.call(
+        input if dims != () and input._array.dtype.kind != "W" else input != 0,
+        dim=dims,
+        keepdim=keepdim,
+    )
     # PyTorch keeps uint8
     return F.cast(made, dtype=input._array.dtype) if input._array.dtype == np.uint8 else made
 

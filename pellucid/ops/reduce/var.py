@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ... import dtypes
 from ...arrays import numpy_cpu
 from ...arrays.formulas import planned
 from ...arrays.native import FEW, kernels
@@ -36,13 +37,15 @@ def _spread(xp: Any, x: Any, dim: Any, correction: Any, keepdim: bool, root: boo
         # If squares overflow or underflow, they may not do so in float64.
         if made is not None and _well_held(made[0]):
             return np.sqrt(made[0]) if root else made[0]
+    if kind.kind == "W":
+        x = x.astype(np.complex64)
     wide = x.astype(np.float64) if kind == np.float32 or kind in xp.ACCUMULATE else x
     real = wide.real.dtype.type
     if n == 0:
         made = xp.sum(abs(wide), dim, None, None, keepdim) * real(np.nan)
     else:
         away = wide - xp.sum(wide, dim, None, None, True) / real(n)
-        square = away * away if kind.kind != "c" else away.real**2 + away.imag**2
+        square = away * away if kind.kind not in "cW" else away.real**2 + away.imag**2
         made = xp.sum(square, dim, None, None, keepdim)
         if n > correction:
             made = made / real(n - correction)
@@ -50,7 +53,7 @@ def _spread(xp: Any, x: Any, dim: Any, correction: Any, keepdim: bool, root: boo
             with np.errstate(all="ignore"):
                 made = made / real(0)
     made = xp.sqrt(made) if root else made
-    return made if kind.kind == "c" else made.astype(kind, copy=False)
+    return made.astype(dtypes.BY_NUMPY[kind].to_real().numpy, copy=False)
 
 
 def _few(name: str) -> Any:
@@ -137,7 +140,7 @@ defop(
     vjp={"input": _var_grad},
     aval=lambda x, dim, correction, keepdim: (
         reduced_aval(x, dim=dim, keepdim=keepdim)[0],
-        np.empty(0, x[1]).real.dtype,
+        dtypes.BY_NUMPY[x[1]].to_real().numpy,
     ),
     batch="dims",
     onnx=lambda c: _onnx_var(c, False),
@@ -187,7 +190,7 @@ defop(
     jvp=_std_tangent,
     aval=lambda x, dim, correction, keepdim: (
         reduced_aval(x, dim=dim, keepdim=keepdim)[0],
-        np.empty(0, x[1]).real.dtype,
+        dtypes.BY_NUMPY[x[1]].to_real().numpy,
     ),
     batch="dims",
     onnx=lambda c: _onnx_var(c, True),
@@ -205,7 +208,7 @@ def _spread_arguments(
     or `var(x, dim, unbiased)`.
     """
     a = require_tensor(input, name)._array
-    if a.dtype.kind not in "fc" and not input.dtype.is_floating_point:
+    if a.dtype.kind not in "fcW" and not input.dtype.is_floating_point:
         functions = name if name.endswith("_mean") else "std and var"
         raise DtypeError(f"{functions} only support floating point and complex dtypes")
     if isinstance(dim, bool):
@@ -327,7 +330,7 @@ def _and_mean(name: str, title: str, forward: Any, gradient: Any) -> Any:
         ),
         vjp={"input": gradient},
         aval=lambda x, dim, correction, keepdim: [
-            (reduced_aval(x, dim=dim, keepdim=keepdim)[0], np.empty(0, x[1]).real.dtype),
+            (reduced_aval(x, dim=dim, keepdim=keepdim)[0], dtypes.BY_NUMPY[x[1]].to_real().numpy),
             reduced_aval(x, dim=dim, keepdim=keepdim),
         ],
         outputs=2,

@@ -411,10 +411,10 @@ def _from_base(a: ndarray, r: ndarray) -> Any:
     if a.dtype.kind == r.dtype.kind:
         return as_one_view(a, r)
     real, complex_ = PRIMITIVES["view_as_real"], PRIMITIVES["view_as_complex"]
-    if a.dtype.kind == "c":
+    if a.dtype.kind in "cW":
         chain = as_one_view(real.numpy_forward(a), r)
         return chain and ((real, {}, None), *chain)
-    chain = as_one_view(a, real.numpy_forward(r)) if r.dtype.kind == "c" else None
+    chain = as_one_view(a, real.numpy_forward(r)) if r.dtype.kind in "cW" else None
     return chain and (*chain, (complex_, {}, None))
 
 

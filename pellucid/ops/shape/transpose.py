@@ -271,7 +271,7 @@ def _matrix_transposed(x: Tensor) -> Tensor:
 
 
 def _conjugated(x: Tensor) -> Tensor:
-    return F.conj(x) if x._array.dtype.kind == "c" else x
+    return F.conj(x) if x._array.dtype.kind in "cW" else x
 
 
 def _h(x: Tensor) -> Tensor:

@@ -273,6 +273,8 @@ def _typed(input: Any, name: str, complex_: bool) -> Tensor:
     """Convert the input to a floating-point dtype, or to a complex one if `complex_`."""
     input = at_full_precision(require_tensor(input, name))
     kind = input.dtype
+    if kind is dtypes.complex32:
+        raise OperationError("MKL FFT doesn't support tensors of type: Half")
     if kind.itemsize < 4 and (kind.is_floating_point or kind.is_complex):
         raise DtypeError(f"Unsupported dtype {kind.scalar_type_name}")
     if kind.is_integral:

@@ -51,7 +51,7 @@ def normalize_over(
         d = x - mean
     else:
         mean, d = None, x
-    var = xp.mean(d * d.conj() if d.dtype.kind == "c" else d * d, axis=axes, keepdims=True)
+    var = xp.mean(d * d.conj() if d.dtype.kind in "cW" else d * d, axis=axes, keepdims=True)
     rstd = 1 / xp.sqrt(var + eps)
     return d * rstd, mean, rstd
 

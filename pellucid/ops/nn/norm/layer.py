@@ -295,7 +295,7 @@ def rms_norm(
             if kind.kind == "f" and kind.itemsize > 2
             else float(np.finfo(np.float32).eps)
         )
-    if input._array.dtype.kind == "c":
+    if input._array.dtype.kind in "cW":
         scale = (
             F.mean(input * input, dim=tuple(range(-len(shape), 0)), keepdim=True) + eps
         ) ** -0.5

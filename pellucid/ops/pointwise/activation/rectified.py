@@ -29,7 +29,7 @@ from ._shared import activation, in_place, in_place_of_slope, require_floating
 def _check_relu(x: Any) -> None:
     if x.dtype.kind == "b":
         raise OperationError("Boolean inputs not supported for relu")
-    if x.dtype.kind == "c":
+    if x.dtype.kind in "cW":
         raise UnsupportedError("clamp is not supported for complex types")
 
 
@@ -105,7 +105,7 @@ def hardtanh(
     x = require_tensor(input, "hardtanh")
     if min_val > max_val:
         raise ArgumentValueError("min_val cannot be greater than max_val")
-    if x._array.dtype.kind == "c":
+    if x._array.dtype.kind in "cW":
         raise UnsupportedError("clamp is not supported for complex types")
     if x._array.dtype.kind == "b":
         raise OperationError("Bool inputs not supported for hardtanh")
