@@ -42,6 +42,9 @@ from ..jit._script import Error as JITException
 from ..jit._script import RecursiveScriptModule as ScriptModule
 from ..jit._script import ScriptFunction as ScriptFunction
 from ..overrides import _len_torch_function_stack as _len_torch_function_stack
+from ..overrides import has_torch_function as _has_torch_function
+from ..overrides import has_torch_function_unary as _has_torch_function_unary
+from ..overrides import has_torch_function_variadic as _has_torch_function_variadic
 from ..serialization.records import PyTorchFileReader as PyTorchFileReader
 from ..serialization.records import PyTorchFileWriter as PyTorchFileWriter
 from ..storage import StorageBase as StorageBase
@@ -65,6 +68,7 @@ _debug_only_display_vmap_fallback_warnings = _set_vmap_fallback_warning_enabled
 DisableTorchFunction = _overriding.DisableTorchFunction
 DisableTorchFunctionSubclass = _overriding.DisableTorchFunctionSubclass
 _disabled_torch_function_impl = _overriding.disabled
+_EnableTorchFunction = _overriding._EnableTorchFunction
 _disabled_torch_dispatch_impl = _dispatch.disabled
 parse_schema = _parse
 _TensorBase = TensorBase = _Tensor
@@ -241,6 +245,11 @@ def _pop_torch_function_stack() -> Any:
 def _is_torch_function_enabled() -> bool:
     """Whether types' `__torch_function__` is called."""
     return not (_overriding.local.function_off or _overriding.local.function_all_off)
+
+
+def _is_torch_function_all_disabled() -> bool:
+    """Whether no `__torch_function__` is called, of types or of modes."""
+    return bool(_overriding.local.function_all_off)
 
 
 def _are_functorch_transforms_active() -> bool:

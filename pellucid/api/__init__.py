@@ -12,6 +12,7 @@ from . import sharing as sharing
 from . import symbols as symbols
 from .create import borrowed as borrowed
 from .create import construct as construct
+from .create import copies as copies
 from .create import legacy as legacy
 from .create import new as new
 from .messages import facts as facts

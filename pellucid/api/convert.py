@@ -4,7 +4,6 @@ pickles.
 
 from __future__ import annotations
 
-import copy as _copy
 import inspect
 from typing import Any, SupportsIndex
 
@@ -13,17 +12,17 @@ import numpy as np
 from .. import dtypes, shapes
 from ..arrays.layout import laid_alike, own_memory
 from ..arrays.meta import MetaArray
-from ..arrays.numpy_cpu import NAMESPACES, address, lend, namespace_of, owner, with_known_dtype
+from ..arrays.numpy_cpu import NAMESPACES, lend, namespace_of, with_known_dtype
 from ..arrays.sparse.array import SparseArray
 from ..core import observe, tracing
 from ..core.bind import general
 from ..core.inplace import bump, check_read, check_writable, is_written_directly, overwrite
-from ..core.modes import local, no_grad, state
+from ..core.modes import local, state
 from ..core.primitive import PRIMITIVES, defop
 from ..core.primitive import TENSORS as F
 from ..core.public import METHODS, method, public, tensor_property
 from ..core.tape import titled
-from ..core.tensor import Parameter, Tensor, hand_out_copies, make_tensor
+from ..core.tensor import Tensor, hand_out_copies, make_tensor
 from ..core.transforms import without_data as _without_data  # noqa: F401 (backward of meta)
 from ..devices import cpu as _CPU
 from ..errors import (
@@ -41,9 +40,8 @@ from ..errors import (
 from ..ops._rules import is_direct
 from ..ops._samples import cases
 from ..ops.shape.storage import contiguous_op, order_of, suggested_format
-from ..ops.shape.storages import copied
 from .create.by_name import TYPE_NAMES, of_type
-from .create.construct import WithoutData, check_device, rebuild_wrapper, without_data
+from .create.construct import WithoutData, check_device, rebuild_wrapper
 from .create.dlpack import check_stream, export
 
 # ---- copies ----------------------------------------------------------------------------------
@@ -151,55 +149,6 @@ def _check_fits(a: tuple[int, ...], b: tuple[int, ...]) -> None:
             f"output with shape {list(b)} doesn't match the broadcast shape {list(made)}",
             op="copy_",
         )
-
-
-def deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
-    """`copy.deepcopy` of a leaf: values, flags and attributes; a non-leaf is refused as in PyTorch."""
-    if not self.is_leaf:
-        raise GraphError(
-            "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.  If you were "
-            "attempting to deepcopy a module, this may be because of a torch.nn.utils.weight_norm usage, see "
-            "https://github.com/pytorch/pytorch/pull/103001"
-        )
-    known = memo.get(id(self))
-    if known is not None:
-        return known
-    with no_grad():
-        result = make_tensor(_copy_array(self._array, memo))
-        result.__class__ = type(self)
-        result._rg = self._rg
-        memo[id(self)] = result
-        # a copied parameter starts without, as in PyTorch
-        if self._grad is not None and not isinstance(self, Parameter):
-            result._grad = deepcopy(self._grad, memo)
-        for key, value in vars(self).items():
-            result.__dict__[key] = _copy.deepcopy(value, memo)
-    return result
-
-
-def _copy_array(array: Any, memo: dict[Any, Any]) -> Any:
-    """A copy that keeps sharing: views of one storage copied in one deepcopy stay views of one
-    copy.
-    """
-    if type(array) is MetaArray:
-        return MetaArray(array.shape, array.dtype, array.strides)
-    if type(array) is WithoutData:
-        return without_data(array.shape, array.dtype, array.strides, array.device)
-    root = owner(tracing.seen(array, "copy.deepcopy copies a tensor past the operations"))
-    fresh = copied(root, memo)
-    if root is array:
-        return fresh
-    if fresh.strides != root.strides:  # it has gaps: memory of another library
-        return array.copy("K")
-    if not array.size:  # which may begin behind the end of its memory
-        return np.ndarray(array.shape, array.dtype, fresh.reshape(-1)[:0], 0, array.strides)
-    memory = fresh.ravel("K").view(np.uint8).data  # in the order in which it lies
-    return np.ndarray(
-        array.shape, array.dtype, memory, address(array) - address(root), array.strides
-    )
-
-
-METHODS["__deepcopy__"] = deepcopy
 
 
 def shallow_copy(self: Tensor) -> Any:

@@ -144,9 +144,26 @@ class DisableTorchFunction(DisableTorchFunctionSubclass):
     _which = "function_all_off"
 
 
-def overloaded(values: Iterable[Any], plain: bool = False) -> list[Any]:
+class _EnableTorchFunction:
+    """Context manager in which `__torch_function__` is called again, inside of those above.
+
+    >>> import pellucid as torch
+    >>> with torch._C.DisableTorchFunctionSubclass(), torch._C._EnableTorchFunction():
+    ...     torch._C._is_torch_function_enabled()
+    True
+    """
+
+    def __enter__(self) -> None:
+        self._before = local.function_off, local.function_all_off
+        local.function_off = local.function_all_off = 0
+
+    def __exit__(self, *exc: object) -> None:
+        local.function_off, local.function_all_off = self._before
+
+
+def overloaded(values: Iterable[Any], plain: bool = False, inherited: bool = False) -> list[Any]:
     """The arguments whose type defines `__torch_function__`, one per type, subclasses before their
-    bases; with `plain` one plain tensor, too.
+    bases; with `plain` one plain tensor, too, with `inherited` subclasses that leave it as it is.
     """
     if local.function_off or local.function_all_off:
         return []
@@ -154,7 +171,7 @@ def overloaded(values: Iterable[Any], plain: bool = False) -> list[Any]:
     kinds: list[type] = []
     for value in values:
         kind = type(value)
-        if kind in kinds or not (takes_over(kind) or plain and kind is Tensor):
+        if kind in kinds or not (takes_over(kind, inherited) or plain and kind is Tensor):
             continue
         place = next((k for k, other in enumerate(kinds) if issubclass(kind, other)), len(kinds))
         kinds.insert(place, kind)
@@ -162,12 +179,16 @@ def overloaded(values: Iterable[Any], plain: bool = False) -> list[Any]:
     return found
 
 
-def takes_over(kind: type) -> bool:
-    """Whether a type defines `__torch_function__` itself and does not disable it."""
+def takes_over(kind: type, inherited: bool = False) -> bool:
+    """Whether a type defines `__torch_function__`, itself unless `inherited`, and does not disable it."""
     if kind is Tensor or kind is Parameter:
         return False
     own = getattr(kind, "__torch_function__", None)
-    return own is not None and own is not disabled and getattr(own, "__func__", own) is not default
+    return (
+        own is not None
+        and own is not disabled
+        and (inherited or getattr(own, "__func__", own) is not default)
+    )
 
 
 def disabled(*args: Any, **kwargs: Any) -> Any:
@@ -197,7 +218,9 @@ def _leaves(args: Any, kwargs: Any) -> Iterable[Any]:
 
 def concerns(relevant: Iterable[Any]) -> bool:
     """Whether one of these arguments, or a mode, takes over functions."""
-    return bool(local.function_modes and not local.function_all_off) or bool(overloaded(relevant))
+    return bool(local.function_modes and not local.function_all_off) or bool(
+        overloaded(relevant, inherited=True)
+    )
 
 
 def dispatch(
@@ -244,7 +267,7 @@ def handle(
     """What the innermost mode, or the first of the arguments that wants to, answers to a call of a
     function written in Python, with its arguments as they are handed on.
     """
-    values = overloaded(relevant, True)
+    values = overloaded(relevant, True, True)
     types = tuple(type(value) for value in values)
 
     def ask(handler: Any) -> Any:

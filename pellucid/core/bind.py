@@ -724,7 +724,7 @@ def keeps_type(kind: type) -> bool:
     block has switched it off.
     """
     return (
-        not local.function_off
+        not (local.function_off or local.function_all_off)
         and getattr(kind, "_keeps_type", True)
         and getattr(getattr(kind, "__torch_function__", None), "keeps_type", True)
     )

@@ -23,7 +23,9 @@ _AT_TOP = dict.fromkeys("SymBool SymFloat SymInt Tag AcceleratorError OutOfMemor
 # Modules whose classes PyTorch has elsewhere: one place for all of them, or one for each class.
 _MOVED: dict[str, str | dict[str, str]] = {
     "api.edges": "autograd.graph",
-    "api.overriding": dict.fromkeys(("DisableTorchFunction", "DisableTorchFunctionSubclass"), "_C"),
+    "api.overriding": dict.fromkeys(
+        ("DisableTorchFunction", "DisableTorchFunctionSubclass", "_EnableTorchFunction"), "_C"
+    ),
     "api.symbols": _AT_TOP,
     "aten.fake": "_subclasses.fake_tensor",
     "aten.modes": "utils._python_dispatch",

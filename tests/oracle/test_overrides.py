@@ -1,6 +1,7 @@
 """`__torch_function__`: subclasses and modes are asked as PyTorch asks them."""
 
 import collections
+import copy
 import warnings
 
 import numpy as np
@@ -348,3 +349,107 @@ def test_objects_that_are_no_tensors_take_over():
         return calls
 
     assert told(pellucid) == told(torch)
+
+
+def test_functions_of_subclasses_are_on_again_inside():
+    def run(m):
+        class Kind(m.Tensor):
+            pass
+
+        class Duck:
+            @classmethod
+            def __torch_function__(cls, func, types, args=(), kwargs=None):
+                return -1
+
+        x, plain, c = m.ones(2).as_subclass(Kind), m.ones(2), m._C
+        values = ((plain, 1), (x,), [plain, x], (Duck(),), (m.nn.Parameter(plain),))
+
+        def state():
+            return (
+                type(x + 1).__name__,
+                c._is_torch_function_enabled(),
+                c._is_torch_function_all_disabled(),
+                [c._has_torch_function(v) for v in values],
+                c._has_torch_function_unary(x),
+                m.overrides.has_torch_function_variadic(plain, x),
+            )
+
+        seen = [state()]
+        for off in (c.DisableTorchFunctionSubclass, c.DisableTorchFunction):
+            with off():
+                seen.append(state())
+                with c._EnableTorchFunction():
+                    seen.append(state())
+                seen.append(state())
+        return seen
+
+    assert run(pellucid) == run(torch)
+
+
+def test_functions_hand_over_to_subclasses_that_inherit():
+    def run(m):
+        class Kind(m.Tensor):
+            pass
+
+        def twice(x):
+            if m.overrides.has_torch_function_unary(x):
+                return m.overrides.handle_torch_function(twice, (x,), x)
+            return m.Tensor.mul(x, 2)
+
+        return type(twice(m.ones(2).as_subclass(Kind))).__name__, type(twice(m.ones(2))).__name__
+
+    assert run(pellucid) == run(torch)
+
+
+@pytest.mark.parametrize("requires_grad", [False, True])
+@pytest.mark.parametrize("kind", ["plain", "new_empty", "disabled", "parameter", "with extra"])
+def test_deep_copies_of_subclasses(kind, requires_grad):
+    def run(m):
+        class Plain(m.Tensor):
+            pass
+
+        class WithNew(m.Tensor):
+            def new_empty(self, *args, **kwargs):
+                return m.empty(*args).as_subclass(WithNew)
+
+        class Disabled(m.Tensor):
+            __torch_function__ = m._C._disabled_torch_function_impl
+
+        class Own(m.nn.Parameter):
+            pass
+
+        class Extra(m.nn.Parameter):
+            def __new__(cls, data, requires_grad=True, extra=5):
+                made = m.Tensor._make_subclass(cls, data, requires_grad)
+                made.extra = extra
+                return made
+
+        cls = {
+            "plain": Plain,
+            "new_empty": WithNew,
+            "disabled": Disabled,
+            "parameter": Own,
+            "with extra": Extra,
+        }[kind]
+        if issubclass(cls, m.nn.Parameter):
+            x = cls(m.ones(2), requires_grad)
+        else:
+            x = m.ones(2).as_subclass(cls).requires_grad_(requires_grad)
+        x.tag = [1]
+        try:
+            made, again = copy.deepcopy([x, x])
+        except RuntimeError as error:
+            return str(error)
+        assert made is again and made is not x
+        return type(made).__name__, vars(made), made.requires_grad, made.tolist()
+
+    assert run(pellucid) == run(torch)
+
+
+def test_deep_copies_of_parameters_have_no_attributes():
+    def run(m):
+        x = m.nn.Parameter(m.ones(2))
+        x.tag = [1]
+        return type(copy.deepcopy(x)).__name__, vars(copy.deepcopy(x))
+
+    assert run(pellucid) == run(torch)
