@@ -200,6 +200,14 @@ def get_default_nowrap_functions() -> set[Any]:
     return {vars(Tensor)[name].__get__ for name in ("grad", "grad_fn") if name in vars(Tensor)}
 
 
+def _is_overridable(name: str, value: Any, ignored: set[Any]) -> bool:
+    """Whether a name in a namespace is that of a function for `__torch_function__`: neither a class,
+    nor a constant, nor private, nor a function that writes to its argument.
+    """
+    public = not (name.startswith("_") or name.endswith("_") or name[0].isupper())
+    return public and callable(value) and value not in ignored
+
+
 def get_overridable_functions() -> dict[Any, list[Any]]:
     """The public functions and methods that can be taken over, by the module or class that has
     them.
@@ -211,7 +219,7 @@ def get_overridable_functions() -> dict[Any, list[Any]]:
     """
     ignored = get_ignored_functions()
     found = {
-        _space(space): [f for f in table.values() if f not in ignored]
+        _space(space): [f for name, f in table.items() if _is_overridable(name, f, ignored)]
         for space, table in attach.FUNCTIONS.items()
     }
     methods = []

@@ -453,3 +453,16 @@ def test_deep_copies_of_parameters_have_no_attributes():
         return type(copy.deepcopy(x)).__name__, vars(copy.deepcopy(x))
 
     assert run(pellucid) == run(torch)
+
+
+def test_what_can_be_taken_over_are_functions():
+    names = (
+        "add abs_ as_tensor e FloatTensor float32 OutOfMemoryError _assert stack sparse_coo".split()
+    )
+
+    def run(m):
+        table = m.overrides.get_overridable_functions()
+        flat = {f for functions in table.values() for f in functions}
+        return [name for name in names if callable(getattr(m, name)) and getattr(m, name) in flat]
+
+    assert run(pellucid) == run(torch) == ["add", "stack"]
