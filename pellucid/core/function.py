@@ -59,10 +59,9 @@ class FunctionCtx:
 
     __slots__ = ("__dict__", "__weakref__", "_node")
 
-    _node: Node | None  # what recorded the call; it does not own the ctx, but shares its `__dict__`
-
     def __init__(self) -> None:
-        self._node = None
+        # what recorded the call; it does not own the ctx, but shares its `__dict__`
+        self._node: Node | None = None
         self._to_save: tuple[Any, ...] = ()
         self._for_forward: tuple[Any, ...] = ()
         self._dirty: tuple[Any, ...] = ()
@@ -117,8 +116,7 @@ class FunctionCtx:
     # The interface of a node: in PyTorch, ctx is the node itself.
     def name(self) -> str:
         """The node's name."""
-        node = self._node
-        return node.name() if node is not None else type(self).__name__
+        return type(self).__name__ if self._node is None else self._node.name()
 
     def __getattr__(self, name: str) -> Any:
         if name not in OF_NODES:

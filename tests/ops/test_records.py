@@ -40,7 +40,6 @@ OF_FUNCTIONS = {
 # declares beside its kernels.
 OF_OPERATIONS = {
     "arrays.native": "array functions for which NumPy is always slower than the kernel",
-    "core.display.kernels": "PyTorch's names of its kernels, which follow from nothing",
     "compiler.lower": "copies, random draws, and all families joined",
     "kernels": "lowerings by family, and native code by name",
 }
