@@ -108,10 +108,7 @@ class FunctionCtx:
         if node is None:
             return self._to_save or self._for_forward
         check_saved(node)
-        assert node.saved is not None
-        if not node.saved:
-            return ()
-        return tuple([kept and kept.tensor(node) for kept in node.saved[0]])
+        return tuple([kept and kept.tensor(node) for kept in (node.saved or ((),))[0]])
 
     # The interface of a node: in PyTorch, ctx is the node itself.
     def name(self) -> str:
