@@ -16,7 +16,7 @@ from typing import Any
 from ..._living import modules, with_attributes
 from ...api.messages.written import tree, walk
 from ...core.source import Line, Site, describe, is_library
-from ...core.tensor import Tensor
+from ...core.tensor import Parameter, Tensor
 from .._names import STORING
 from .._names import user_files as user_files
 
@@ -471,13 +471,27 @@ def second_name(t: Tensor, named_so: bool = False) -> Line | None:
     """The assignment that gave the module which holds a parameter a second name, `target = online`,
     where a copy was meant; with `named_so` only if the name says that it is one.
     """
-    holding = {id(m) for m, _ in modules() if any(p is t for p in m.parameters())}
-    networks = {id(m): own["_modules"] for m, own in modules()}
-    owners: list[Any] = [
-        {**own, **networks.get(id(x), {})}
-        for x, own in with_attributes()
-        if not issubclass(type(x), (type, Tensor))
-    ]
+    if not isinstance(t, Parameter):
+        return None
+    alive = modules()
+    networks = {id(m): own["_modules"] for m, own in alive}
+    holding = {id(m) for m, own in alive if any(p is t for p in own["_parameters"].values())}
+    parents = holding
+    while parents:
+        parents = {
+            m
+            for m, parts in networks.items()
+            if m not in holding and any(id(part) in holding for part in parts.values())
+        }
+        holding |= parents
+    owners: list[Any] = []
+    for x, own in with_attributes() if holding else ():
+        parts = networks.get(id(x))
+        names = {**own, **parts} if parts else own
+        if not issubclass(type(x), (type, Tensor)) and any(
+            id(value) in holding for value in names.values()
+        ):
+            owners.append(names)
     for file in user_files():
         root = tree(file)
         for n in walk(root) if root is not None else ():
