@@ -1,9 +1,12 @@
 """What all tests share."""
 
+import atexit
 import contextlib
 import gc
 import os
+import shutil
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -19,6 +22,15 @@ with contextlib.suppress(ImportError):  # the environments of the tours have no 
         "pellucid", deadline=None, suppress_health_check=[HealthCheck.too_slow]
     )
     settings.load_profile("pellucid")
+
+
+if sys.dont_write_bytecode and "PYTHONPYCACHEPREFIX" not in os.environ:
+    # Tests start hundreds of processes. Where none of them may write bytecode beside the source,
+    # each would compile the library again; so they share a folder that is gone afterwards.
+    _bytecode = tempfile.mkdtemp(prefix="pellucid-bytecode-")
+    atexit.register(shutil.rmtree, _bytecode, ignore_errors=True)
+    os.environ["PYTHONPYCACHEPREFIX"] = _bytecode
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 
 @pytest.fixture(scope="session", autouse=True)

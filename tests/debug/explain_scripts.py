@@ -4389,3 +4389,273 @@ loss.backward()
 """,
     name="a drawn action",
 )
+case(
+    "no-grad-block",
+    "model.enc[0].weight.grad",
+    """
+X = torch.randn(256, 8)
+W = torch.randn(8, 3)
+Y = (X @ W).argmax(1)
+
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.enc = nn.Sequential(nn.Linear(8, 32), nn.Tanh())
+        self.head = nn.Linear(32, 3)
+    @torch.no_grad()  # here
+    def encode(self, x):
+        return self.enc(x)
+    def forward(self, x):
+        return self.head(self.encode(x))
+model = Model()
+opt = torch.optim.AdamW(model.parameters(), lr=1e-2)
+for epoch in range(3):
+    for i in range(0, 256, 32):
+        loss = F.cross_entropy(model(X[i:i + 32]), Y[i:i + 32])
+        opt.zero_grad(); loss.backward(); opt.step()
+""",
+    name="a decorated part of a trained model",
+)
+case(
+    "nan-backward",
+    "net.emb.weight.grad",
+    """
+X = torch.randn(128, 6)
+X[:, 4] = 0.0
+Y = X[:, :1] * 2
+class Scale(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.emb = nn.Linear(6, 6, bias=False)
+        with torch.no_grad():
+            self.emb.weight.copy_(torch.eye(6))
+        self.out = nn.Linear(6, 1)
+    def forward(self, x):
+        h = self.emb(x)
+        h = h - h.mean(0)
+        h = h / (h.pow(2).mean(0).sqrt() + 1e-6)  # here
+        return self.out(h)
+net = Scale()
+opt = torch.optim.SGD(net.parameters(), lr=1e-3)
+for i in range(0, 128, 32):
+    loss = F.mse_loss(net(X[i:i + 32]), Y[i:i + 32])
+    opt.zero_grad(); loss.backward(); opt.step()
+    if not torch.isfinite(net.emb.weight).all():
+        break
+""",
+    name="a column of zeros is scaled",
+)
+case(
+    "detached",
+    "net[0].weight.grad",
+    """
+X = torch.randn(256, 8)
+T = X[:, :2].sum(1, keepdim=True) + 0.05 * torch.randn(256, 1)
+
+from torch.func import functional_call
+net = nn.Sequential(nn.Linear(8, 16), nn.Tanh(), nn.Linear(16, 1))
+meta = torch.optim.Adam(net.parameters(), lr=1e-3)
+for it in range(20):
+    xs, ts = X[:128], T[:128]
+    weights = {k: v.detach().requires_grad_() for k, v in net.named_parameters()}  # here
+    inner = F.mse_loss(functional_call(net, weights, (xs,)), ts)
+    grads = torch.autograd.grad(inner, list(weights.values()), create_graph=True)
+    fast = {k: w - 0.1 * g for (k, w), g in zip(weights.items(), grads)}
+    outer = F.mse_loss(functional_call(net, fast, (X[128:],)), T[128:])
+    meta.zero_grad(); outer.backward(); meta.step()
+""",
+    name="weights of an inner loop",
+)
+case(
+    "through-number",
+    "net.log_t.grad",
+    """
+class Clip(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a, self.b = nn.Linear(8, 16), nn.Linear(6, 16)
+        self.log_t = nn.Parameter(torch.tensor(2.0))
+    def forward(self, x, y):
+        x, y = F.normalize(self.a(x), dim=1), F.normalize(self.b(y), dim=1)
+        return x @ y.T * math.exp(self.log_t)  # here
+net = Clip()
+opt = torch.optim.Adam(net.parameters(), lr=1e-2)
+g = torch.Generator().manual_seed(0)
+for it in range(30):
+    z = torch.randn(24, 6, generator=g)
+    x = torch.cat([z, torch.randn(24, 2, generator=g)], 1)
+    logits = net(x, z)
+    labels = torch.arange(24)
+    loss = (F.cross_entropy(logits, labels) + F.cross_entropy(logits.T, labels)) / 2
+    opt.zero_grad(); loss.backward(); opt.step()
+""",
+    name="math.exp of a temperature",
+)
+case(
+    "through-number",
+    "net[0].weight.grad",
+    """
+X = torch.randn(256, 8)
+T = X[:, :2].sum(1, keepdim=True) + 0.05 * torch.randn(256, 1)
+
+net = nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, 1))
+bias = nn.Parameter(torch.zeros(1))
+opt = torch.optim.SGD([*net.parameters(), bias], lr=0.05)
+for epoch in range(4):
+    for i in range(0, 256, 32):
+        out = net(X[i:i + 32]) + bias
+        parts = {"fit": F.mse_loss(out, T[i:i + 32]), "size": sum(p.pow(2).sum() for p in net.parameters())}
+        parts = {k: round(float(v), 4) for k, v in parts.items()}  # here
+        loss = parts["fit"] + 1e-3 * parts["size"] + 0.0 * bias.sum()
+        opt.zero_grad(); loss.backward(); opt.step()
+""",
+    name="terms rounded for the log",
+)
+case(
+    "not-requires-grad",
+    "net.head.weight.grad",
+    """
+X = torch.randn(256, 8)
+W = torch.randn(8, 3)
+Y = (X @ W).argmax(1)
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.backbone = nn.Linear(8, 32)
+        self.neck = nn.Linear(32, 32)
+        self.head = nn.Linear(32, 3)
+    def forward(self, x):
+        return self.head(torch.relu(self.neck(torch.relu(self.backbone(x)))))
+net = Net()
+for name, p in net.named_parameters():
+    if "backbone" or "stem" in name:
+        p.requires_grad = False  # here
+scale = nn.Parameter(torch.ones(1))
+opt = torch.optim.Adam([*net.parameters(), scale], lr=1e-2)
+for epoch in range(4):
+    for i in range(0, 256, 32):
+        loss = F.cross_entropy(net(X[i:i + 32]) * scale, Y[i:i + 32])
+        opt.zero_grad(); loss.backward(); opt.step()
+""",
+    name="a condition that is always true",
+)
+case(
+    "detached",
+    "G[0].weight.grad",
+    """
+G = nn.Sequential(nn.Linear(8, 32), nn.ReLU(), nn.Linear(32, 2))
+D = nn.Sequential(nn.Linear(2, 32), nn.LeakyReLU(0.2), nn.Linear(32, 1))
+og, od = torch.optim.Adam(G.parameters(), lr=2e-4), torch.optim.Adam(D.parameters(), lr=2e-4)
+bce = nn.BCEWithLogitsLoss()
+for it in range(30):
+    real = torch.randn(32, 2) + 2
+    fake = G(torch.randn(32, 8)).detach()  # here
+    d = bce(D(real), torch.ones(32, 1)) + bce(D(fake), torch.zeros(32, 1))
+    od.zero_grad(); d.backward(); od.step()
+    g = bce(D(fake), torch.ones(32, 1))
+    og.zero_grad(); g.backward(); og.step()
+""",
+    name="one sample for both networks",
+)
+case(
+    "through-number",
+    "pi[0].weight.grad",
+    """
+pi = nn.Sequential(nn.Linear(4, 32), nn.Tanh(), nn.Linear(32, 3))
+opt = torch.optim.Adam(pi.parameters(), lr=1e-2)
+rng = np.random.default_rng(0)
+baseline = nn.Parameter(torch.zeros(1))
+opt.add_param_group({"params": [baseline]})
+for episode in range(20):
+    logps, rewards = [], []
+    s = torch.randn(4)
+    for t in range(10):
+        p = pi(s).softmax(-1)
+        a = rng.choice(3, p=p.detach().numpy().astype("float64") / p.detach().numpy().astype("float64").sum())
+        logps.append(math.log(p[a].item()))  # here
+        rewards.append(float(s[a]))
+        s = torch.randn(4)
+    G = torch.tensor(np.cumsum(rewards[::-1])[::-1].copy(), dtype=torch.float32)
+    adv = G - baseline
+    loss = -(torch.tensor(logps) * adv.detach()).mean() + adv.pow(2).mean()
+    opt.zero_grad(); loss.backward(); opt.step()
+""",
+    name="logarithms of numbers",
+)
+case(
+    "overwritten",
+    None,
+    """
+series = torch.sin(torch.arange(0, 400) * 0.1)
+lstm, head = nn.LSTM(1, 16, batch_first=True), nn.Linear(16, 1)
+opt = torch.optim.Adam([*lstm.parameters(), *head.parameters()], lr=1e-2)
+state = None
+for i in range(0, 380, 10):
+    x, y = series[i:i + 10].reshape(1, 10, 1), series[i + 1:i + 11].reshape(1, 10, 1)
+    out, state = lstm(x, state)
+    loss = F.mse_loss(head(out), y)
+    opt.zero_grad(); loss.backward(retain_graph=True); opt.step()
+    state = (state[0].detach(), state[1])  # here
+""",
+    name="one of two states is detached after the step",
+)
+case(
+    "rate-zero",
+    "",
+    """
+X = torch.randn(256, 8)
+W = torch.randn(8, 3)
+Y = (X @ W).argmax(1)
+
+net = nn.Sequential(nn.Linear(8, 32), nn.ReLU(), nn.Linear(32, 3))
+opt = torch.optim.AdamW(net.parameters(), lr=1e-2)
+warm = 16
+sched = torch.optim.lr_scheduler.LambdaLR(opt, lambda s: min(s // warm, 1))  # here
+for epoch in range(2):
+    for i in range(0, 256, 32):
+        loss = F.cross_entropy(net(X[i:i + 32]), Y[i:i + 32])
+        opt.zero_grad(); loss.backward(); opt.step(); sched.step()
+""",
+    name="whole numbers of a warmup",
+)
+case(
+    "overwritten",
+    None,
+    """
+wx, wh, head = nn.Linear(4, 16), nn.Linear(16, 16, bias=False), nn.Linear(16, 1)
+opt = torch.optim.Adam([*wx.parameters(), *wh.parameters(), *head.parameters()], lr=1e-2)
+x = torch.randn(64, 10, 4)
+y = x.sum((1, 2))[:, None]
+for epoch in range(3):
+    h = torch.zeros(64, 16)
+    for t in range(10):
+        h = torch.tanh(wx(x[:, t]) + wh(h))
+        h.mul_(0.9)  # here
+    loss = F.mse_loss(head(h), y)
+    opt.zero_grad(); loss.backward(); opt.step()
+""",
+    name="a state decays in place",
+)
+case(
+    "non-leaf",
+    "net.alpha.grad",
+    """
+class Gate(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(8, 8)
+        self.alpha = nn.Parameter(torch.zeros(8, dtype=torch.float64)).float()  # here
+    def forward(self, x):
+        return x + torch.tanh(self.alpha) * self.fc(x)
+X = torch.randn(256, 8)
+Y = X * 1.5 + 0.1
+net = Gate()
+opt = torch.optim.Adam(net.parameters(), lr=1e-2)
+for epoch in range(3):
+    for i in range(0, 256, 32):
+        loss = F.mse_loss(net(X[i:i + 32]), Y[i:i + 32])
+        opt.zero_grad(); loss.backward(retain_graph=True); opt.step()
+""",
+    name="a cast in the constructor",
+)

@@ -18,7 +18,7 @@ from ..graph import shape_text
 from ..watching import Watch
 from .changes import carried_over, of_dtypes, to_change
 from .missing import cut, no_gradient
-from .places import alias_at
+from .places import alias_at, scope_at, statements
 from .result import Explanation
 from .steps import NotedStep
 from .values import WATCH
@@ -84,6 +84,13 @@ def _ours(error: BaseException, known: Facts, notes: Watch | None) -> Explanatio
             if match:
                 where = Line(match[1], int(match[2]), "", match[3] or "")
                 text = f"a value that backward needs was overwritten at {match[1]}:{match[2]}: {sentence.partition(':')[0]}"
+        if cause == "overwritten" and where is not None and "step(" in where.text:
+            found = _brought(error, raised_at(error), notes)
+            if found is not None:
+                where, name = found
+                text += f"; it was computed before that update, and this line uses {name or 'a value'} from there again"
+                fix = f"cut it from the earlier graph before it is used again: {_detached(name, error)}"
+                return Explanation(cause, text, fix, where, facts)
         if cause == "graph-freed":
             facts += [
                 part.strip()
@@ -126,7 +133,22 @@ def _brought(
     root = _root_of(error)
     if root is None or notes is None:
         return None
-    return carried_over(root, where, _frames(error), notes)
+    found = carried_over(root, where, _frames(error), notes)
+    return None if found is None else (_cut_in_part(*found) or found[0], found[1])
+
+
+def _cut_in_part(used: Line, name: str) -> Line | None:
+    """Where a state is detached in part after it was used: `state = (state[0].detach(), state[1])`."""
+    scope = scope_at(used.file, used.line) if name.isidentifier() else None
+    for node in statements(scope) if scope is not None else ():
+        if (
+            isinstance(node, ast.Assign)
+            and node.lineno > used.line
+            and "detach" in ast.unparse(node)
+        ):
+            if [ast.unparse(t) for t in node.targets] == [name]:
+                return Line(used.file, node.lineno, used.function, ast.unparse(node))
+    return None
 
 
 def _detached(name: str, error: BaseException) -> str:

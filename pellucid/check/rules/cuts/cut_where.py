@@ -10,7 +10,7 @@ import numpy as np
 
 from ...events import ModuleCall, Op, Read, Site, Value, ancestors
 from ...rule import cause_site
-from ..source.places import Place, function_around, member_place
+from ..source.places import Place, function_around, member_place, tree, walk
 from .overwritten import SAME_MEMORY
 from .terms import is_hot, off_at
 
@@ -142,6 +142,61 @@ def enters(op: Op, read: Read, nothing_else: bool) -> bool:
     return read.result is not None and any(
         isinstance(a, float) and a == read.result for a in op.args.values()
     )
+
+
+def feeds(read: Read, op: Op) -> bool:
+    """Whether the number that was read is computed with before an operation has it: in the same
+    statement, or through a variable of the same function.
+    """
+    if read.site is None or op.site is None or read.site.file != op.site.file:
+        return False
+    if read.how in ("repr", "format", "bool", "int"):
+        return False
+    if op.name not in MADE and not _computed_number(op):
+        return False
+    if function_around(*read.site.key) is not function_around(*op.site.key):
+        return False
+    first = _statement(read.site.file, read.site.line)
+    second = _statement(op.site.file, op.site.line)
+    if first is None or second is None:
+        return False
+    if first is second:
+        return True
+    made: set[str] = set()
+    if isinstance(first, ast.Assign) and first.lineno <= second.lineno:
+        made = {n.id for t in first.targets for n in ast.walk(t) if isinstance(n, ast.Name)}
+    elif isinstance(first, ast.Expr) and isinstance(first.value, ast.Call):
+        call = first.value.func  # `logs.append(math.log(p.item()))`
+        if isinstance(call, ast.Attribute) and call.attr in ("append", "extend", "insert", "add"):
+            made = {n.id for n in ast.walk(call.value) if isinstance(n, ast.Name)}
+    return any(isinstance(n, ast.Name) and n.id in made for n in ast.walk(second))
+
+
+def _computed_number(op: Op) -> bool:
+    """Whether an operation has a number as an operand that does not stand in the source."""
+    number = next(
+        (a for k in ("other", "input") if type(a := op.args.get(k)) is float and a == a), None
+    )
+    if number is None or op.site is None:
+        return False
+    statement = _statement(op.site.file, op.site.line)
+    return statement is not None and not any(
+        isinstance(n, ast.Constant)
+        and type(n.value) in (int, float)
+        and abs(n.value) == abs(number)
+        for n in ast.walk(statement)
+    )
+
+
+def _statement(file: str, line: int) -> ast.stmt | None:
+    """The innermost statement over a line."""
+    root = tree(file)
+    best: ast.stmt | None = None
+    for node in walk(root) if root is not None else ():
+        if isinstance(node, ast.stmt) and not isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            if node.lineno <= line <= (node.end_lineno or node.lineno):
+                best = node if best is None or node.lineno >= best.lineno else best
+    return best
 
 
 def is_copy(value: Value, read: Read) -> bool:

@@ -27,6 +27,7 @@ from .cut_where import (
     MADE,
     THROUGH,
     enters,
+    feeds,
     first_name,
     hook_line,
     in_eval_mode,
@@ -58,6 +59,7 @@ class _Cut(NamedTuple):
     name: str | None
     shape: tuple[int, ...]
     loss: Site | None
+    read: Any = None  # the operation whose result was read as a number
 
 
 def leaves_before(values: list[Value], limit: int = 20_000) -> dict[int, Value]:
@@ -393,6 +395,7 @@ class GradientCut(Rule):
             if leaves and not (any_hot and in_eval_mode(o, hot[0])):
                 site, how = where_cut(o)
                 self._add(found, _Cut(site, how, leaves, first_name(leaves), hot[0].shape, loss))
+        guessed: dict[Any, _Cut] = {}
         for o in graph if self._reads else ():
             if o.step != self.step:
                 continue
@@ -403,26 +406,29 @@ class GradientCut(Rule):
             ]
             if not new and self._known(o):
                 continue
-            for read, leaves in reversed(self._reads):
-                if read.number < o.number and read.step == o.step and leaves:
-                    if enters(o, read, not any_hot) or any(is_copy(v, read) for v in new):
-                        how = (
-                            "passes through NumPy"
-                            if read.how in ("numpy", "array")
-                            else f"is turned into plain numbers by `{read.how}`"
-                        )
-                        self._add(
-                            found,
-                            _Cut(
-                                read.site,
-                                how,
-                                dict(leaves),
-                                first_name(leaves),
-                                read.value.shape,
-                                loss,
-                            ),
-                        )
-                        break
+            reads = [
+                (read, leaves)
+                for read, leaves in reversed(self._reads)
+                if read.number < o.number and read.step == o.step and leaves
+            ]
+            written = [held for held in reads if feeds(held[0], o)]
+            for read, leaves in written or reads:
+                if written or enters(o, read, not any_hot) or any(is_copy(v, read) for v in new):
+                    how = (
+                        "passes through NumPy"
+                        if read.how in ("numpy", "array")
+                        else f"is turned into plain numbers by `{read.how}`"
+                    )
+                    shape, first = read.value.shape, first_name(leaves)
+                    cut = _Cut(
+                        read.site, how, dict(leaves), first, shape, loss, read.value.producer
+                    )
+                    self._add(found if written else guessed, cut)
+                    break
+        known = {i for cut in found.values() for i in cut.leaves}
+        for cut in guessed.values():
+            if not cut.leaves.keys() <= known:
+                self._add(found, cut)
         return list(found.values())
 
     def _known(self, o: Op) -> bool:
@@ -652,7 +658,11 @@ class GradientCut(Rule):
                 "step": self.step,
             },
             fix=way_on(cut.how),
-            covers=(*covers, *registered_at(self.session.recorder, leaves)),
+            covers=(
+                *covers,
+                *registered_at(self.session.recorder, leaves),
+                *([cut.site, cut.read.site] if cut.read is not None else []),
+            ),
         )
 
 

@@ -117,8 +117,16 @@ class PaddingRead(Rule):
         """The sequences end with another token than the one that the embedding takes for padding."""
         last = int(np.bincount(np.maximum(array[:, -1], 0)).argmax())
         kept = array == padding
-        if last == padding or not kept.any() or not kept[:, :-1].any() or _is_padding(kept):
+        if (
+            last == padding
+            and not _is_a_token(kept)
+            or not kept.any()
+            or not kept[:, :-1].any()
+            or _is_padding(kept)
+        ):
             return
+        if _is_a_token(kept):
+            self._real(op, padding, kept)
         if not _is_padding(array == last) or kept[:, -1].mean() >= _PADDED:
             return
         site = cause_site(op)
@@ -129,6 +137,18 @@ class PaddingRead(Rule):
                 "sequences, is never trained, while that of the padding is.",
                 evidence={"padding_idx": padding, "sequences_end_with": last},
                 fix=f"padding_idx={last}",
+            )
+
+    def _real(self, op: Op, padding: int, kept: Any) -> None:
+        """The token that is taken for padding is one of those in the sequences."""
+        site = cause_site(op)
+        if self.count("seen", site, "token") == _TIMES:
+            self.report(
+                site,
+                f"padding_idx is {padding}, but nothing is padded: token {padding} occurs inside the sequences, between others, as often as at "
+                "their ends. Its vector stays zero and is never trained.",
+                evidence={"padding_idx": padding, "share_of_the_tokens": float(kept.mean())},
+                fix="leave padding_idx out, or give padding a token of its own",
             )
 
     def _averaged(self, op: Op) -> None:
@@ -262,3 +282,13 @@ def _is_last(op: Op, time: int, length: int) -> bool:
     return index[time] in (-1, length - 1) and all(
         i == slice(None) for k, i in enumerate(index) if k != time
     )
+
+
+def _is_a_token(kept: Any) -> bool:
+    """Whether a token stands in the middle of sequences, and not more often at their ends."""
+    if kept.shape[1] < 4 or kept.sum() < 8:
+        return False
+    alone = kept[:, 1:-1] & ~kept[:, :-2] & ~kept[:, 2:]
+    share = kept.mean()
+    ends = max(kept[:, 0].mean(), kept[:, -1].mean())
+    return bool(alone.sum() >= 0.4 * kept.sum() and ends <= 2 * share)

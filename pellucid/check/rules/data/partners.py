@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ...events import VIEWS, Backward, Foreign, Op, Read, Site, Value, ancestors
+from ...events import VIEWS, Backward, Batch, Foreign, Op, Read, Site, Value, ancestors, lineage
 from ...fingerprint import fingerprint
 from ...rule import Rule
 from ..losses.origin import Repeated, learned_from
@@ -119,6 +119,18 @@ def cut_apart(root: ast.AST) -> Iterator[tuple[ast.Subscript, ast.Subscript]]:
             yield cut, found
 
 
+def _same_rows_apart(one: Batch, other: Batch) -> bool:
+    """Whether two loaders have data sets of one length and gave different rows."""
+    a, b = one.loader.dataset, other.loader.dataset
+    if not one.indices or not other.indices or len(one.indices) != len(other.indices):
+        return False
+    try:
+        whole = len(a) == len(b)
+    except TypeError:
+        return False
+    return whole and list(one.indices) != list(other.indices)
+
+
 def _is_mask(root: ast.AST, name: ast.expr) -> bool:
     """Whether a name is given a comparison, or the negation of something."""
     return any(
@@ -174,11 +186,55 @@ class PartnersApart(Rule):
         self._swapped = 0
         self._noises = Repeated(looks=24, times=3)
         self._graphs = Graphs(self)
+        self._batches: dict[int, Batch] = {}  # by id of a tensor that a loader gave
         self._scored: set[Site | None] = set()  # where samples with a log-probability are drawn
         self._acted: set[int] = set()  # ids of sampled actions whose numbers were read
 
+    def on_batch(self, event: Batch) -> None:
+        """Whose rows these are."""
+        if len(self._batches) > 64:
+            self._batches.clear()
+        for value in event.values:
+            self._batches[value.id] = event
+
+    def _two_loaders(self, op: Op) -> None:
+        """Inputs of one loader and labels of another one, which give their rows in different orders."""
+        both = learned_from(op)
+        if both is None or not self._noises.due(("loaders", op.site)):
+            return
+        scores, target = both
+        labels = self._batches.get(target.id)
+        for made in lineage(target, VIEWS, 8) if labels is None else ():
+            labels = labels or next(
+                (self._batches[v.id] for v in made.inputs if v.id in self._batches), None
+            )
+        if labels is None:
+            return
+        inputs = {
+            b.loader.number: b
+            for o in ancestors([scores], _DEPTH)
+            for v in o.inputs
+            if (b := self._batches.get(v.id)) is not None
+        }
+        if len(inputs) != 1 or labels.loader.number in inputs:
+            return
+        other = next(iter(inputs.values()))
+        if not _same_rows_apart(labels, other) or not self._noises.again(("loaders", op.site)):
+            return
+        ordered = list(labels.indices) == sorted(labels.indices)
+        place = (other if ordered else labels).loader.site
+        self.report(
+            place,
+            "the inputs come from one loader and the targets from another, and the two give their rows in different orders: row "
+            f"{other.indices[0]} is compared with the target of row {labels.indices[0]}.",
+            evidence={"inputs_from": other.loader.site, "targets_from": labels.loader.site},
+            fix="put both into one dataset: `TensorDataset(inputs, targets)`, and one loader",
+        )
+
     def on_op(self, op: Op) -> None:
         """Rows get another order, or a loss is computed."""
+        if len(self._batches) > 1 and op.grad_enabled and op.name in _LOSSES:
+            self._two_loaders(op)
         if op.name in NOISE_LOSSES and op.grad_enabled and self._noises.due(op.site):
             self._predicted(op)
         self._graphs.on_op(op)

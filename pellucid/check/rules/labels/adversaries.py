@@ -26,6 +26,74 @@ class _Verdict:
         self.adversary, self.generator = adversary, generator  # sets of ids of parameters
 
 
+# Functions of one value that grow with it.
+_GROWING = VIEWS | frozenset(
+    "mean sum relu leaky_relu elu softplus logsigmoid sigmoid tanh clamp clamp_min exp log float".split()
+)
+_FALLING = frozenset({"neg", "rsub"})
+
+
+def pushed(root: Value) -> list[tuple[int, Value]]:
+    """(1 where a loss grows with it, else -1; scores) of the scores of models that a loss is made of
+    by functions that only grow or only fall.
+    """
+    found: list[tuple[int, Value]] = []
+    waiting = [(1, root)]
+    for _ in range(200):
+        if not waiting:
+            break
+        sign, value = waiting.pop()
+        made = value.producer
+        if made is None:
+            continue
+        if made.module is not None and not made.module.class_name.endswith("Loss"):
+            found.append((sign, value))
+        elif made.name in _GROWING and made.inputs:
+            waiting.append((sign, made.inputs[0]))
+        elif made.name in _FALLING and made.inputs:
+            waiting.append((-sign, made.inputs[0]))
+        elif made.name in ("add", "sub"):
+            first = isinstance(made.args.get("input"), Value)
+            for k, v in enumerate(made.inputs[:2]):
+                second = k == 1 or not first
+                waiting.append((-sign if made.name == "sub" and second else sign, v))
+        elif made.name in ("mul", "div") and len(made.inputs) == 1:
+            numbers = [made.args.get(k) for k in ("other", "input")]
+            number = next((n for n in numbers if isinstance(n, (int, float))), 0)
+            if number:
+                waiting.append((sign if number > 0 else -sign, made.inputs[0]))
+    return found
+
+
+class _Push:
+    """Which way a loss moves what an adversary says of a generator's output, and of other samples."""
+
+    __slots__ = ("adversary", "generator", "other", "sign", "site")
+
+    def __init__(self, sign: int, site: Any, adversary: Any, generator: Any) -> None:
+        self.sign, self.site = sign, site
+        self.adversary, self.generator = adversary, generator
+        self.other = 0  # the sign of its scores of other samples
+
+
+def pushes(root: Value) -> list[_Push]:
+    """What a loss does to an adversary's scores."""
+    found, others = [], []
+    for sign, scores in pushed(root):
+        calls = _calls(scores)
+        if calls is None:
+            made = scores.producer
+            if made is not None and made.module is not None:
+                others.append((sign, _parameters(made.module.root)))
+            continue
+        adversary, generator = (_parameters(call) for call in calls)
+        if adversary and generator and not adversary & generator:
+            found.append(_Push(sign, calls[0].site, adversary, generator))
+    for push in found:
+        push.other = next((s for s, own in others if own == push.adversary), 0)
+    return found
+
+
 class GeneratorLabels(Rule):
     """A generator is trained to get the label that its discriminator learns for generated samples."""
 
@@ -40,6 +108,9 @@ class GeneratorLabels(Rule):
         self._waiting: list[_Verdict] = []  # of backward calls since the last step
         # by parameters of the adversary: labels that it has learned for a generator's output
         self._learned: dict[frozenset[int], set[float]] = {}
+        self._pushes: list[_Push] = []  # of backward calls since the last step
+        # by parameters of the adversary: the ways in which it has moved its scores of generated samples
+        self._moved: dict[frozenset[int], set[int]] = {}
 
     def on_op(self, op: Op) -> None:
         """A loss with the same label for all rows."""
@@ -62,6 +133,10 @@ class GeneratorLabels(Rule):
 
     def on_backward_begin(self, event: Backward) -> None:
         """Losses that are made small."""
+        if event.how == "backward" and len(event.roots) == 1:
+            place = ("pushed", event.site)
+            if event.roots[0].numel == 1 and self.count(*place) <= 4 * TIMES:
+                self._pushes = [*self._pushes[-8:], *pushes(event.roots[0])]
         if not self._verdicts or event.how != "backward" or len(event.roots) != 1:
             return
         for term in terms_of(event.roots[0], {}, {}):
@@ -73,9 +148,18 @@ class GeneratorLabels(Rule):
     def on_step(self, event: Step) -> None:
         """Whose parameters the losses have moved."""
         waiting, self._waiting = self._waiting, []
-        if not waiting:
+        found, self._pushes = self._pushes, []
+        if not waiting and not found:
             return
         stepped = {number_of(v.tensor) for v in event.optimizer.params()}
+        for push in found:
+            moved = self._moved.setdefault(push.adversary, set())
+            if stepped & push.adversary and not stepped & push.generator:
+                if push.other == -push.sign:
+                    moved.add(push.sign)
+            elif stepped & push.generator and not stepped & push.adversary:
+                if moved == {push.sign}:
+                    self._same_way(push)
         for held in waiting:
             learned = self._learned.setdefault(held.adversary, set())
             if stepped & held.adversary and not stepped & held.generator:
@@ -83,6 +167,17 @@ class GeneratorLabels(Rule):
             elif stepped & held.generator and not stepped & held.adversary:
                 if learned == {held.label}:
                     self._told(held)
+
+    def _same_way(self, push: _Push) -> None:
+        if self.count("told", push.site) == TIMES:
+            way = "down" if push.sign > 0 else "up"
+            self.report(
+                push.site,
+                f"the generator's loss moves the adversary's scores of generated samples {way}, as the adversary's own loss does: the generator "
+                "learns samples that are easy to recognize.",
+                evidence={"scores": way},
+                fix="turn the sign of this term of the generator's loss",
+            )
 
     def _told(self, held: _Verdict) -> None:
         if self.count("told", held.op.site) == TIMES:

@@ -209,7 +209,11 @@ class ClassDimMisplaced(Rule):
             made = chosen.producer
             while (
                 made is not None
-                and made.name in ("to", "long", "int", "detach", "cpu", "view", "squeeze", "float")
+                and (
+                    made.name in ("to", "long", "int", "detach", "cpu", "view", "squeeze", "float")
+                    or made.name in ("getitem", "reshape", "flatten", "clone", "contiguous")
+                    and made.inputs[0].shape == chosen.shape
+                )
                 and made.inputs
             ):
                 made = made.inputs[0].producer

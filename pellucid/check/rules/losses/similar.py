@@ -9,7 +9,7 @@ import numpy as np
 from ...events import Op, Value, made_by
 from ...rule import Rule
 from ..source.places import assigned_before
-from .unit_length import FLOOR, cosines, least, operands, same_rows, turned
+from .unit_length import FLOOR, cosines, least, operands, same_rows, summed_over, turned
 
 _SCALES = frozenset("div mul add sub clone contiguous float".split())
 _TIMES = 2
@@ -24,7 +24,7 @@ class SimilarityWrong(Rule):
     id = "PL220"
     severity = "error"
     summary = "similarities of a contrastive loss include each row itself, or are of rows that are not normalized"
-    ops = ("matmul", "mm", "bmm", "cross_entropy", "log_softmax", "logsumexp")
+    ops = ("matmul", "mm", "bmm", "einsum", "cross_entropy", "log_softmax", "logsumexp")
     supersedes = ("loss-at-chance",)
 
     def on_op(self, op: Op) -> None:
@@ -32,12 +32,13 @@ class SimilarityWrong(Rule):
         if not op.grad_enabled:
             return
         if op.name in ("matmul", "mm", "bmm"):
-            self._product(op)
+            self._product(op, operands(op) if len(op.inputs) == 2 else [])
+        elif op.name == "einsum":
+            self._product(op, summed_over(op))
         else:
             self._candidates(op)
 
-    def _product(self, op: Op) -> None:
-        sides = operands(op) if len(op.inputs) == 2 else []
+    def _product(self, op: Op, sides: list[tuple[Op | None, Any, Value, int]]) -> None:
         if not any(made is not None for made, *_ in sides):
             return
         if op.inputs[0].shape[0] < 4 or not any(v.requires_grad for v in op.inputs):

@@ -83,6 +83,20 @@ def operands(op: Op) -> list[tuple[Op | None, Any, Value, int]]:
     return found
 
 
+def summed_over(op: Op) -> list[tuple[Op | None, Any, Value, int]]:
+    """The same of an einsum that sums over one letter, which both operands have."""
+    given = op.args.get("args") or (op.args.get("equation"),)
+    equation = given[0] if isinstance(given, (tuple, list)) and given else None
+    terms = equation.replace(" ", "").split("->") if isinstance(equation, str) else []
+    letters = terms[0].split(",") if len(terms) == 2 and "." not in terms[0] else []
+    if len(letters) != 2 or len(op.inputs) != 2:
+        return []
+    gone = [c for c in letters[0] if c in letters[1] and c not in terms[1]]
+    if len(gone) != 1 or any(len(own) != v.ndim for own, v in zip(letters, op.inputs, strict=True)):
+        return []
+    return [(*scaled(v), v, own.index(gone[0])) for own, v in zip(letters, op.inputs, strict=True)]
+
+
 def cosines(value: Value) -> tuple[Op, Op | None, float] | None:
     """(the product, the operation that scaled it last, its factor) of scores that are cosines times
     a number.

@@ -25,7 +25,7 @@ from ...events import (
 from ...recording.names import locals_of
 from ...rule import Rule
 from ..source.places import Place, assignments, called_from, function_around, tree, walk
-from .growth import kept_in
+from .growth import kept_by_an_exception, kept_in
 
 ROUNDS = 4  # of steps over which something must be kept
 EVALUATED = 8  # calls in one graph that no backward goes through
@@ -589,7 +589,11 @@ class GraphKept(_Rounds):
             graph = list(ancestors([last]))
             if all(o.name in VIEWS for o in graph):
                 continue  # a copy of a parameter
-            held = kept_in(group[min(group)], self.session.recorder)
+            first = group[min(group)]
+            recorder = self.session.recorder
+            held = kept_in(first, recorder)
+            caught = None if held else kept_by_an_exception(first, recorder, self.session.script)
+            held = held or caught
             line = held[0] if held is not None else None
             place = stored if line is not None and stored and _takes_all(line) else line or stored
             place = place or site
@@ -603,7 +607,9 @@ class GraphKept(_Rounds):
                     "operations_in_one_graph": len(graph),
                     "shape": list(last.shape),
                 },
-                fix="keep the number: `.item()`"
+                fix="keep the text of the exception, `str(error)`: the exception itself keeps the variables of its functions"
+                if caught
+                else "keep the number: `.item()`"
                 if last.numel == 1
                 else "keep only the values: `.detach()`",
             )

@@ -433,6 +433,26 @@ def kept_in(value: Value, recorder: Any) -> tuple[Any, str | None] | None:
     return None
 
 
+def kept_by_an_exception(value: Value, recorder: Any, script: str) -> tuple[Any, str] | None:
+    """The same of a container with exceptions: each keeps the frames that it came through, and
+    these keep their variables.
+    """
+    tensor = value.tensor
+    for name, held, file in containers(recorder, script) if tensor is not None else ():
+        if len(held) < 3:
+            continue
+        for entry in held.values() if isinstance(held, dict) else held:
+            inner = entry if isinstance(entry, (tuple, list)) else (entry,)
+            for part in inner:
+                trace = part.__traceback__ if isinstance(part, BaseException) else None
+                while trace is not None:
+                    if not recorder.is_library(trace.tb_frame.f_code.co_filename):
+                        if any(v is tensor for v in locals_of(trace.tb_frame).values()):
+                            return puts(name, [file]), name
+                    trace = trace.tb_next
+    return None
+
+
 def called_in_loop(file: str, line: int) -> Place | None:
     """Where a loop calls the function that a line stands in, if there is one such call."""
     function, root = function_around(file, line), tree(file)

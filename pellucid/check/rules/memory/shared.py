@@ -64,6 +64,9 @@ class MemoryShared(Rule):
 
     def on_step(self, event: Step) -> None:
         """Two parameters of one optimizer that are the same memory: each moves it."""
+        steps = event.optimizer.steps
+        if steps & (steps - 1) == 0:
+            self._of_another(event)
         if event.optimizer.number in self._stepped:
             return
         self._stepped.add(event.optimizer.number)
@@ -82,6 +85,30 @@ class MemoryShared(Rule):
                     {"parameters": [other.name, value.name]},
                     "share the parameter itself: `self.out.weight = self.emb.weight`",
                 )
+
+    def _of_another(self, event: Step) -> None:
+        """A second network whose parameters are the memory of those that an optimizer moves."""
+        own = {
+            t.data_ptr(): t
+            for v in event.optimizer.params()
+            if (t := v.tensor) is not None and t.numel()
+        }
+        for root in self.session.recorder.names.roots():
+            for path, p in root.named_parameters():
+                other = own.get(p.data_ptr()) if p.numel() else None
+                if other is None or other is p or other.shape != p.shape:
+                    continue
+                place = self._data_assigned()
+                if place is not None:
+                    title = self.session.recorder.names.root_name(root)
+                    self._tell(
+                        place,
+                        f"`{title}.{path}` has the memory of a parameter that an optimizer moves: each step changes both networks, "
+                        "so the second one is no copy.",
+                        {"parameter": f"{title}.{path}", "step": event.number},
+                        "copy the numbers: `a.data.copy_(b.data)`, or `load_state_dict`",
+                    )
+                return
 
     def _data_assigned(self) -> Place | None:
         """The line that gives one parameter the memory of another: `a.weight.data = b.weight.data`."""

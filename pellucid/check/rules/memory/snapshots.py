@@ -25,6 +25,9 @@ class SnapshotAliased(Rule):
     def __init__(self) -> None:
         # by id of what was taken of a parameter: at which step, and where
         self._first: dict[int, tuple[int, Site | None]] = {}
+        # by place: what was taken there last, and whether a step came while that was still kept
+        self._kept: dict[Site, tuple[int, Value]] = {}
+        self._stale: set[Site] = set()
         self._told: set[Any] = set()
 
     def on_op(self, op: Op) -> None:
@@ -52,7 +55,7 @@ class SnapshotAliased(Rule):
         if held.id not in self._first and len(self._first) < _KEPT:
             self._first[held.id] = op.step, None
         known = self._first.get(held.id)
-        if known is None or op.step <= known[0]:
+        if known is None or op.step <= known[0] and known[1] not in self._stale:
             return
         place = known[1] or op.site
         if place is None or place in self._told:
@@ -71,9 +74,14 @@ class SnapshotAliased(Rule):
     def _begun(self, op: Op) -> None:
         """What is taken of a parameter: when, and where."""
         out, of = op.output, op.inputs[0] if op.inputs else None
-        if out is None or of is None or not (of.is_leaf and of.requires_grad):
-            return
+        if out is None or of is None or _computed(of) or op.site is None or not op.direct:
+            return  # of a parameter itself, or of what a state_dict gave
         self._first[out.id] = op.step, op.site
+        step, last = self._kept.get(op.site, (op.step, out))
+        if step < op.step and last.tensor is not None:
+            self._stale.add(op.site)
+        if step < op.step or op.site not in self._kept:
+            self._kept[op.site] = op.step, out
         if len(self._first) > _KEPT:
             del self._first[next(iter(self._first))]
 

@@ -21,7 +21,7 @@ from ..source.places import (
     walk,
 )
 from ..steps.gradients import is_clipping
-from .twice import exhausted, given_twice, tell_twice
+from .twice import Anew, exhausted, given_twice, of_another, tell_twice
 
 
 class _Known:
@@ -527,6 +527,7 @@ class ParamNotInOptimizer(_Leaves):
         self._last: set[int] = set()  # the leaves that the last backward reached
         # by optimizer: where it stepped, and its backward had reached none of its parameters
         self._vain: dict[int, Any] = {}
+        self._single = Anew(self)
 
     def on_op(self, op: Op) -> None:
         """Parameters that are unfrozen when the optimizer is there already."""
@@ -560,6 +561,8 @@ class ParamNotInOptimizer(_Leaves):
         """Which of these get gradients."""
         super().on_backward(event)
         self._last = {a.value.id for a in event.accumulated}
+        if event.step < 64:
+            self._single.see(event, self.changed)
         for a in event.accumulated if self._made_anew else ():
             site = self._made_anew.get(a.value.id)
             if site is None or a.onto:
@@ -583,6 +586,8 @@ class ParamNotInOptimizer(_Leaves):
         super().on_step(event)
         if event.optimizer.steps < 3 and not self.of[event.optimizer.number] & self._last:
             self._vain.setdefault(event.optimizer.number, event.site)
+            if event.optimizer.steps == 2:
+                self._of_a_copy(event)
         if event.optimizer.steps == 1:
             self._empty[event.optimizer.number] = sum(
                 not group["params"] for group in event.optimizer.groups
@@ -591,6 +596,24 @@ class ParamNotInOptimizer(_Leaves):
             for key, value in self.reached.items():
                 if self.counts[key] >= 2 and key not in self.changed and key not in self._facts:
                     self._facts[key] = self._look(value)
+
+    def _of_a_copy(self, event: Step) -> None:
+        info = event.optimizer
+        root = of_another(info, self.reached, self.held(), self.session.recorder)
+        first = next(iter(root.named_parameters()), None) if root is not None else None
+        value = self.session.recorder.value(first[1]) if first is not None else None
+        if first is None or value is None or self.replaced(value, root, first[0]) is not None:
+            return
+        title = self.session.recorder.names.root_name(root)
+        self.report(
+            gathered_at(info.site) or info.site,
+            f"this optimizer has the parameters of another {type(root).__name__}, which no backward reaches: those of {title} get the gradients, "
+            "and nothing trains them.",
+            evidence={"stepped_at": str(event.site), "parameters": len(info.params())},
+            fix=f"`{title}.parameters()`, of the model that is trained and not of a copy",
+            severity="error",
+            covers=[event.site],
+        )
 
     def on_error(self, failure: Failure) -> None:
         """A second backward through the graph that an attribute of a module was computed with."""
@@ -670,6 +693,7 @@ class ParamNotInOptimizer(_Leaves):
                     fix="keep a list: `params = list(model.parameters())`",
                 )
                 return
+        self._single.tell(self.held() | self.changed | self.read | self.loaded | self.inputs)
         groups: dict[Any, list[int]] = {}
         for key, facts in self._facts.items():
             if (

@@ -1,13 +1,16 @@
-"""Parameters that two optimizers were given, or a generator of them that was used up."""
+"""Parameters that an optimizer was given in vain: those of another optimizer, a generator that was
+used up, those of a copy; and parameters that each forward makes anew.
+"""
 
 from __future__ import annotations
 
 import ast
+import re
 from typing import Any
 
-from ...events import OptimizerInfo
+from ...events import Backward, OptimizerInfo, Value, ancestors
 from ...rule import Rule
-from ..source.places import Place, assignments
+from ..source.places import Place, assignments, tree, walk
 
 
 def given_twice(
@@ -60,3 +63,80 @@ def exhausted(site: Any) -> Place | None:
         in ("parameters", "named_parameters", "filter", "chain", "map")
     ]
     return Place(site.file, min(lines)) if lines else None
+
+
+def of_another(
+    info: OptimizerInfo, reached: dict[int, Value], held: set[int], recorder: Any
+) -> Any:
+    """The model that is trained while an optimizer has the parameters of another one of the same
+    kind, which no backward has reached: those of a copy.
+    """
+    own = info.params()
+    shapes = [v.shape for v in own]
+    if not own or any(v.id in reached for v in own):
+        return None
+    for root in recorder.names.roots():
+        values = [recorder.value(p) for p in root.parameters()]
+        if [v.shape for v in values] == shapes and all(
+            v.id in reached and v.id not in held for v in values
+        ):
+            return root
+    return None
+
+
+class Anew:
+    """Parameters that are made in each forward and get a gradient once."""
+
+    TIMES = 6  # of them at one place
+
+    def __init__(self, rule: Rule) -> None:
+        self._rule = rule
+        # by place of their use: the parameters
+        self._found: dict[Any, dict[int, Value]] = {}
+
+    def see(self, event: Backward, held: set[int]) -> None:
+        """Leaves of this step that nobody has."""
+        new = {
+            a.value.id: a.value
+            for a in event.accumulated
+            if a.value.step == event.step
+            and not a.onto
+            and a.value.id not in held
+            and type(a.value.tensor).__name__ == "Parameter"
+            and a.value.parameter is None
+        }
+        for op in ancestors(event.roots, limit=5000) if new else ():
+            for value in op.inputs:
+                if value.id in new and op.site is not None:
+                    self._found.setdefault(op.site, {})[value.id] = new.pop(value.id)
+
+    def tell(self, known: set[int]) -> None:
+        """Places with many of them, none of which anybody knows."""
+        for site, values in self._found.items():
+            if len(values) < self.TIMES or values.keys() & known:
+                continue
+            place = _makes(site) or site
+            self._rule.report(
+                place,
+                "a parameter is created here in every forward: its values are new each time, no optimizer has it, and whatever it learns is lost.",
+                evidence={"used_at": str(site), "times": len(values)},
+                fix="create it once, in `__init__`: `self.name = nn.Parameter(...)`",
+            )
+
+
+def _makes(site: Any) -> Place | None:
+    """The line that makes a parameter outside of `__init__`: in the function of a place, or in the
+    only other one of the file that does.
+    """
+    root = tree(site.file)
+    lines: dict[str, int] = {}
+    for function in walk(root) if root is not None else ():
+        if isinstance(function, ast.FunctionDef) and function.name != "__init__":
+            for node in ast.walk(function):
+                if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("Parameter"):
+                    lines.setdefault(function.name, node.lineno)
+    own = lines.get(site.code.co_name)
+    named = [line for name, line in lines.items() if re.search(rf"\b{name}\b", site.text)]
+    found = own or (named[0] if len(named) == 1 else None)
+    found = found or (next(iter(lines.values())) if len(lines) == 1 else None)
+    return Place(site.file, found) if found is not None else None

@@ -28,10 +28,11 @@ from .modes import Switches, mode_set
 class _EvalPass:
     """One call of a whole model in eval mode with gradients, and the layers in it that are off."""
 
-    __slots__ = ("call", "layers")
+    __slots__ = ("call", "layers", "left")
 
     def __init__(self, call: ModuleCall) -> None:
         self.call = call
+        self.left: Site | None = None  # where another part was put back into train mode
         self.layers: list[tuple[str, str, Op]] = []  # kind, path, operation
 
 
@@ -57,6 +58,7 @@ class TrainInEvalMode(Rule):
         self._begun: dict[int, Site | None] = {}  # where it was put into train mode last
         self._once: set[int] = set()  # numbers of modules that were ever put into train mode
         self._switches = Switches()
+        self._trained: set[int] = set()  # numbers of modules that were trained in train mode
 
     def on_switch(self, event: Switched) -> None:
         """`eval()` or `train()`."""
@@ -96,9 +98,15 @@ class TrainInEvalMode(Rule):
 
     def on_backward(self, event: Backward) -> None:
         """Parameters that got a gradient through such a pass."""
-        if not self._passes or not event.accumulated:
+        if not event.accumulated:
+            return
+        if not self._passes:
+            if event.step < 16 and self.count("looked") <= 16:
+                calls = (o.module.root for o in ancestors(event.roots) if o.module is not None)
+                self._trained |= {number_of(call.module) for call in calls if call.training}
             return
         reached: dict[int, _EvalPass] = {}
+        beside: set[int] = set()  # other parts, which are in train mode
         for op in ancestors(event.roots):
             if op.module is None:
                 continue
@@ -109,16 +117,30 @@ class TrainInEvalMode(Rule):
                 and root.module is not None
                 and next(root.module.parameters(), None) is not None
             ):
-                return  # a part in train mode, another in eval mode: somebody has chosen
+                beside.add(number_of(root.module))
             if root.number in self._passes:
                 reached[root.number] = self._passes[root.number]
         for held in reached.values():
             module = held.call.module
+            if beside:
+                held.left = self._forgotten(module, beside)
+                if held.left is None:
+                    continue  # a part in train mode, another in eval mode: somebody has chosen
             own = {id(p) for p in module.parameters()} if module is not None else set()
             for a in event.accumulated:
                 if id(a.value.tensor) in own:
                     self._waiting[a.value.id] = held
         self._passes = {n: p for n, p in self._passes.items() if n not in reached}
+
+    def _forgotten(self, module: Any, beside: set[int]) -> Site | None:
+        """Where another part was put back into train mode, in the function that has put both into
+        eval mode, and this one was trained in train mode before.
+        """
+        made = self._evals.get(number_of(module)) if module is not None else None
+        if made is None or number_of(module) not in self._trained:
+            return None
+        sites = (self._begun.get(number) for number in beside)
+        return next((s for s in sites if s is not None and s.code is made.code), None)
 
     def on_clear(self, event: Cleared) -> None:
         """Gradients that nobody used: adversarial examples, saliency, Fisher information."""
@@ -165,6 +187,7 @@ class TrainInEvalMode(Rule):
             call = found.call
             made = self._evals.get(number_of(call.module))
             place = (_cause_of(made) or _left_at(made)) if made is not None else None
+            place = found.left or place
             copied = self._copied(call.module)
             if copied is not None and made is not None:
                 place = copied

@@ -1,4 +1,4 @@
-"""What a program says and never does: a comparison with a class that is never true, a counter that
+"""What a program says and never does: a comparison that is never or always true, a counter that
 nobody counts, a seed that nobody reads.
 """
 
@@ -66,6 +66,38 @@ def _over_modules(root: ast.Module) -> Iterator[tuple[ast.AST, set[str]]]:
         elif isinstance(node, ast.FunctionDef) and node.args.args:
             if node.name in applied or f"self.{node.name}" in applied:
                 yield node, {node.args.args[-1].arg}
+
+
+def always_true(root: ast.Module) -> Iterator[Found]:
+    """`if "stem" or "body" in name:`, whose first text is true by itself."""
+    for node in walk(root):
+        if not isinstance(node, (ast.If, ast.IfExp, ast.comprehension)):
+            continue
+        tests = node.ifs if isinstance(node, ast.comprehension) else [node.test]
+        for test in tests:
+            if not isinstance(test, ast.BoolOp) or not isinstance(test.op, ast.Or):
+                continue
+            text = next(
+                (
+                    v
+                    for v in test.values
+                    if isinstance(v, ast.Constant) and isinstance(v.value, str) and v.value
+                ),
+                None,
+            )
+            other = next((v for v in test.values if isinstance(v, ast.Compare)), None)
+            if text is not None and other is not None:
+                right = ast.unparse(other)
+                each = (
+                    f"`{ast.unparse(text)} in {ast.unparse(other.comparators[-1])} or ...`"
+                    if isinstance(other.ops[-1], ast.In)
+                    else f"`{ast.unparse(other.left)} in (...)`"
+                )
+                yield (
+                    test.lineno,
+                    f"this condition is always true: `{ast.unparse(text)}` is a text of its own beside `{right}` and counts as true.",
+                    f"write the whole comparison for each text: {each}",
+                )
 
 
 def constant_counters(root: ast.Module) -> Iterator[Found]:

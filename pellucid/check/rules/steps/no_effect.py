@@ -8,7 +8,7 @@ from typing import Any
 from ...events import Op, OptimizerInfo, SchedulerStep, Step
 from ...rule import Rule
 from ..source.places import Place, tree, walk
-from .never_true import constant_counters, never_instances, unread_seeds
+from .never_true import always_true, constant_counters, never_instances, unread_seeds
 from .ramps import Ramps
 
 _KEYS = frozenset("lr momentum weight_decay betas eps alpha".split())
@@ -69,7 +69,7 @@ class SettingWithoutEffect(Rule):
             )
         for file in self.session.recorder.files(self.session.script) if self.step else ():
             root = tree(file)
-            for find in (never_instances, constant_counters, unread_seeds):
+            for find in (never_instances, always_true, constant_counters, unread_seeds):
                 for line, message, fix in find(root) if root is not None else ():
                     if (file, line) not in self._told:
                         self._told.add((file, line))

@@ -8,6 +8,7 @@ import numpy as np
 
 from ....core.primitive import PRIMITIVES
 from ...events import (
+    VIEWS,
     Backward,
     Cleared,
     Failure,
@@ -18,6 +19,7 @@ from ...events import (
     Update,
     Value,
     ancestors,
+    lineage,
 )
 from ...rule import Rule
 from ..losses.origin import origin
@@ -35,6 +37,7 @@ PUT = frozenset(
     "masked_fill full full_like new_full fill tensor as_tensor from_numpy where setitem masked_scatter index_fill copy".split()
 )
 _ARRAYS = ("from_numpy", "tensor", "as_tensor")
+_MASKS = VIEWS | {"bool", "to", "type", "clone", "triu", "tril"}
 # Operations that leave the range of numbers only when what goes in is huge already.
 GROWTH = frozenset(
     "linear matmul mm bmm addmm baddbmm mv dot einsum bilinear mul add sub square sum cumsum prod cumprod mse_loss l1_loss smooth_l1_loss "
@@ -267,7 +270,7 @@ class NanBorn(Rule):
         )
         mask = next((v.producer for kind, v in bad.bad_inputs if kind == "inf"), None)
         return _Cause(
-            mask.site
+            (_of_the_diagonal(mask) or mask.site)
             if masked and mask is not None and mask.name == "masked_fill"
             else _of_parameters(op) or op.site,
             f"{word} appears in {op.name}, in {bad.count} of {bad.total} elements{': ' + why if why else ''}; {what}.",
@@ -580,3 +583,15 @@ def _finite(array: Any) -> bool:
 
 def _short(x: float) -> str:
     return f"{x:.3g}"
+
+
+def _of_the_diagonal(fill: Op) -> Any:
+    """Where a triangular mask was made that hides the diagonal, too, and with it a whole row."""
+    mask = next((v for v in fill.inputs if v.dtype == "bool"), None)
+    for op in lineage(mask, _MASKS, 12) if mask is not None else ():
+        if op.name in ("triu", "tril"):
+            made = op.output
+            array = made.numpy() if made is not None else None
+            hidden = array is None or array.ndim >= 2 and array.astype(bool).diagonal().all()
+            return op.site if hidden and op.arg("diagonal", 0) == 0 else None
+    return None

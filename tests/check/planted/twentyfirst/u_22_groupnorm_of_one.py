@@ -1,0 +1,32 @@
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+torch.manual_seed(0)
+
+X = torch.randn(256, 8)
+W = torch.randn(8, 3)
+Y = (X @ W).argmax(1)
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(8, 32)
+        self.norm = nn.GroupNorm(
+            32, 32
+        )  # BUG norm-wrong-axis|dead-units|loss-at-chance|argument-absurd|vanishing-gradient|gradient-cut
+        self.head = nn.Linear(32, 3)
+
+    def forward(self, x):
+        return self.head(torch.relu(self.norm(self.fc(x))))
+
+
+net = Net()
+opt = torch.optim.Adam(net.parameters(), lr=1e-2)
+for epoch in range(4):
+    for i in range(0, 256, 32):
+        loss = F.cross_entropy(net(X[i : i + 32]), Y[i : i + 32])
+        opt.zero_grad()
+        loss.backward()
+        opt.step()

@@ -1,0 +1,22 @@
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+torch.manual_seed(0)
+
+X = torch.randn(256, 8)
+W = torch.randn(8, 3)
+Y = (X @ W).argmax(1)
+
+net = nn.Sequential(nn.Linear(8, 32), nn.ReLU(), nn.Linear(32, 3))
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+epochs, per = 4, 8
+sched = torch.optim.lr_scheduler.OneCycleLR(opt, max_lr=0.1, total_steps=epochs * per)
+for epoch in range(epochs):
+    for i in range(0, 256, 32):
+        loss = F.cross_entropy(net(X[i : i + 32]), Y[i : i + 32])
+        opt.zero_grad()
+        loss.backward()
+        opt.step()
+
+    sched.step()  # BUG lr-absurd|setting-without-effect|scheduler-before-optimizer
