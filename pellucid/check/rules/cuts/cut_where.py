@@ -182,7 +182,7 @@ def _computed_number(op: Op) -> bool:
     statement = _statement(op.site.file, op.site.line)
     return statement is not None and not any(
         isinstance(n, ast.Constant)
-        and type(n.value) in (int, float)
+        and isinstance(n.value, (int, float))
         and abs(n.value) == abs(number)
         for n in ast.walk(statement)
     )

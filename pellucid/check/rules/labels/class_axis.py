@@ -209,12 +209,12 @@ class ClassDimMisplaced(Rule):
             made = chosen.producer
             while (
                 made is not None
+                and made.inputs
                 and (
                     made.name in ("to", "long", "int", "detach", "cpu", "view", "squeeze", "float")
                     or made.name in ("getitem", "reshape", "flatten", "clone", "contiguous")
                     and made.inputs[0].shape == chosen.shape
                 )
-                and made.inputs
             ):
                 made = made.inputs[0].producer
             if made is None or made.name not in ("argmax", "max", "topk") or labels.numel == 1:
