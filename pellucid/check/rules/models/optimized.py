@@ -21,7 +21,7 @@ from ..source.places import (
     walk,
 )
 from ..steps.gradients import is_clipping
-from .twice import Anew, exhausted, given_twice, of_another, tell_twice
+from .twice import Anew, exhausted, given_twice, of_another, tell_of_another, tell_twice
 
 
 class _Known:
@@ -587,7 +587,12 @@ class ParamNotInOptimizer(_Leaves):
         if event.optimizer.steps < 3 and not self.of[event.optimizer.number] & self._last:
             self._vain.setdefault(event.optimizer.number, event.site)
             if event.optimizer.steps == 2:
-                self._of_a_copy(event)
+                other = of_another(
+                    event.optimizer, self.reached, self.held(), self.session.recorder
+                )
+                if other is not None and self.replaced(*other) is None:
+                    place = gathered_at(event.optimizer.site)
+                    tell_of_another(self, other[1], event, place or event.optimizer.site)
         if event.optimizer.steps == 1:
             self._empty[event.optimizer.number] = sum(
                 not group["params"] for group in event.optimizer.groups
@@ -596,24 +601,6 @@ class ParamNotInOptimizer(_Leaves):
             for key, value in self.reached.items():
                 if self.counts[key] >= 2 and key not in self.changed and key not in self._facts:
                     self._facts[key] = self._look(value)
-
-    def _of_a_copy(self, event: Step) -> None:
-        info = event.optimizer
-        root = of_another(info, self.reached, self.held(), self.session.recorder)
-        first = next(iter(root.named_parameters()), None) if root is not None else None
-        value = self.session.recorder.value(first[1]) if first is not None else None
-        if first is None or value is None or self.replaced(value, root, first[0]) is not None:
-            return
-        title = self.session.recorder.names.root_name(root)
-        self.report(
-            gathered_at(info.site) or info.site,
-            f"this optimizer has the parameters of another {type(root).__name__}, which no backward reaches: those of {title} get the gradients, "
-            "and nothing trains them.",
-            evidence={"stepped_at": str(event.site), "parameters": len(info.params())},
-            fix=f"`{title}.parameters()`, of the model that is trained and not of a copy",
-            severity="error",
-            covers=[event.site],
-        )
 
     def on_error(self, failure: Failure) -> None:
         """A second backward through the graph that an attribute of a module was computed with."""

@@ -8,7 +8,7 @@ import ast
 import re
 from typing import Any
 
-from ...events import Backward, OptimizerInfo, Value, ancestors
+from ...events import Backward, OptimizerInfo, Step, Value, ancestors
 from ...rule import Rule
 from ..source.places import Place, assignments, tree, walk
 
@@ -76,12 +76,27 @@ def of_another(
     if not own or any(v.id in reached for v in own):
         return None
     for root in recorder.names.roots():
+        paths = [path for path, _ in root.named_parameters()]
         values = [recorder.value(p) for p in root.parameters()]
         if [v.shape for v in values] == shapes and all(
             v.id in reached and v.id not in held for v in values
         ):
-            return root
+            return values[0], root, paths[0]
     return None
+
+
+def tell_of_another(rule: Rule, root: Any, event: Step, place: Any) -> None:
+    """Report an optimizer with the parameters of a copy of a model."""
+    title = rule.session.recorder.names.root_name(root)
+    rule.report(
+        place,
+        f"this optimizer has the parameters of another {type(root).__name__}, which no backward reaches: those of {title} get the gradients, "
+        "and nothing trains them.",
+        evidence={"stepped_at": str(event.site), "parameters": len(event.optimizer.params())},
+        fix=f"`{title}.parameters()`, of the model that is trained and not of a copy",
+        severity="error",
+        covers=[event.site],
+    )
 
 
 class Anew:
