@@ -587,12 +587,9 @@ class ParamNotInOptimizer(_Leaves):
         if event.optimizer.steps < 3 and not self.of[event.optimizer.number] & self._last:
             self._vain.setdefault(event.optimizer.number, event.site)
             if event.optimizer.steps == 2:
-                other = of_another(
-                    event.optimizer, self.reached, self.held(), self.session.recorder
-                )
+                other = of_another(event.optimizer, self.reached, self.held(), self)
                 if other is not None and self.replaced(*other) is None:
-                    place = gathered_at(event.optimizer.site)
-                    tell_of_another(self, other[1], event, place or event.optimizer.site)
+                    tell_of_another(self, other[1], event, gathered_at(event.optimizer.site))
         if event.optimizer.steps == 1:
             self._empty[event.optimizer.number] = sum(
                 not group["params"] for group in event.optimizer.groups

@@ -66,11 +66,13 @@ def exhausted(site: Any) -> Place | None:
 
 
 def of_another(
-    info: OptimizerInfo, reached: dict[int, Value], held: set[int], recorder: Any
-) -> Any:
-    """The model that is trained while an optimizer has the parameters of another one of the same
-    kind, which no backward has reached: those of a copy.
+    info: OptimizerInfo, reached: dict[int, Value], held: set[int], rule: Rule
+) -> tuple[Value, Any, str] | None:
+    """(first parameter, model, path of the parameter) of the model that is trained while an
+    optimizer has the parameters of another one of the same kind, which no backward has reached:
+    those of a copy.
     """
+    recorder = rule.session.recorder
     own = info.params()
     shapes = [v.shape for v in own]
     if not own or any(v.id in reached for v in own):
@@ -89,7 +91,7 @@ def tell_of_another(rule: Rule, root: Any, event: Step, place: Any) -> None:
     """Report an optimizer with the parameters of a copy of a model."""
     title = rule.session.recorder.names.root_name(root)
     rule.report(
-        place,
+        place or event.optimizer.site,
         f"this optimizer has the parameters of another {type(root).__name__}, which no backward reaches: those of {title} get the gradients, "
         "and nothing trains them.",
         evidence={"stepped_at": str(event.site), "parameters": len(event.optimizer.params())},
