@@ -104,7 +104,7 @@ class MemoryShared(Rule):
                     self._tell(
                         place,
                         f"`{title}.{path}` has the memory of a parameter that an optimizer moves: each step changes both networks, "
-                        "so the second one is no copy.",
+                        "so the second one is not a copy.",
                         {"parameter": f"{title}.{path}", "step": event.number},
                         "copy the numbers: `a.data.copy_(b.data)`, or `load_state_dict`",
                     )
