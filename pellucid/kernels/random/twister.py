@@ -75,6 +75,7 @@ def fresh_block(module: Module, width: int) -> None:
 
 
 def words(module: Module, width: int) -> None:
+    """The function that writes the next `n` words of a generator, tempered, and advances it."""
     kind = vector("i32", width)
     f = module.function("words", state="ptr", out="ptr", n="i64")
     position = f.var("i64", f.extend(f.load("i32", f.state, SIZE), "i64"))
