@@ -13,16 +13,19 @@ import hmac
 import os
 import stat
 import sys
+import time
 from pathlib import Path
 
 from ..errors import warn_once
 
 __all__ = ["CACHE_BYTES", "directory", "load", "problem", "store"]
 
-CACHE_BYTES = 128 << 20  # bound on the size of the whole folder; a kernel takes 5 to 60 KiB
+CACHE_BYTES = 128 << 20  # the folder is cut to less, once in a while; a kernel takes 5 to 60 KiB
 _MAGIC = b"pellucid-object-2\n"
 _CODE = 32  # bytes of an authentication code, and of the key
 _KEY = "key"
+_LISTED = "listed"  # an empty file; its time stamp tells when the folder was last listed
+_BETWEEN = 600.0  # seconds from one listing to another process's first
 _NO_LINK = (
     getattr(os, "O_NOFOLLOW", 0)
     | getattr(os, "O_NONBLOCK", 0)
@@ -118,6 +121,14 @@ class _Folder:
     def remove(self, name: str) -> None:
         os.unlink(self.place(name), dir_fd=self.handle)
 
+    def listed_lately(self) -> bool:
+        """Whether a process listed the files a few minutes ago."""
+        try:
+            info = os.stat(self.place(_LISTED), dir_fd=self.handle, follow_symlinks=False)
+        except OSError:
+            return False
+        return abs(time.time() - info.st_mtime) < _BETWEEN
+
     def entries(self) -> list[tuple[float, int, str]]:
         """List the files as (time of last use, size in bytes, name)."""
         found = []
@@ -127,7 +138,7 @@ class _Folder:
         ):
             for entry in listing:
                 with contextlib.suppress(OSError):  # another process may have removed it
-                    if entry.is_file(follow_symlinks=False) and entry.name != _KEY:
+                    if entry.is_file(follow_symlinks=False) and entry.name not in (_KEY, _LISTED):
                         info = entry.stat(follow_symlinks=False)
                         found.append((info.st_mtime, info.st_size, entry.name))
         return found
@@ -297,23 +308,27 @@ def store(key: str, payload: bytes, suffix: str = ".o") -> None:
             folder.write(name, _MAGIC + _code(folder.key, name, payload) + payload)
     except OSError:  # a full or read-only disk only costs speed
         return
-    # Listing all files takes longer than writing one, so it is not done each time.
+    # Listing all files takes longer than writing one, so it is done once in a while.
     global _written
-    _written += len(payload)
-    if _written > CACHE_BYTES >> 6:
+    first, _written = _written is None, (_written or 0) + len(payload)
+    if _written > CACHE_BYTES >> 6 or first and not folder.listed_lately():
         _written = 0
         _trim(folder)
 
 
-# Bytes written since the last `_trim`; initially so many that the first stored file triggers it.
-_written = CACHE_BYTES
+_written: int | None = None  # bytes since the last `_trim`; None before the first file is stored
 
 
 def _trim(folder: _Folder) -> None:
+    """Remove the files that have not been used for the longest time if the folder is too large."""
+    with contextlib.suppress(OSError):
+        folder.write(_LISTED, b"")
     entries = folder.entries()
     total = sum(size for _, size, _ in entries)
+    if total <= CACHE_BYTES:
+        return
     for _, size, name in sorted(entries):
-        if total <= CACHE_BYTES:
+        if total <= CACHE_BYTES * 7 // 8:  # so that the next files fit
             return
         with contextlib.suppress(OSError):
             folder.remove(name)

@@ -4,6 +4,7 @@ import shutil
 import subprocess
 import sys
 import threading
+import time
 import warnings
 
 import numpy as np
@@ -116,9 +117,26 @@ def test_cache_is_bounded(folder, monkeypatch):
     for i in range(30):
         cache.store(f"{i:02d}", bytes(1000))
         os.utime(folder / f"{i:02d}.o", (i, i))
-    names = sorted(f.name for f in folder.iterdir())
+    names = sorted(f.name for f in folder.glob("*.o"))
     assert sum(f.stat().st_size for f in folder.iterdir()) <= 10_000
     assert names[-1] == "29.o" and len(names) > 5 and "00.o" not in names
+
+
+def test_a_new_process_lists_the_folder_only_if_no_other_did_lately(folder, monkeypatch):
+    listings = []
+    trim = cache._trim
+    monkeypatch.setattr(cache, "_trim", lambda f: (listings.append(f), trim(f)))
+    for name in ("first", "second"):
+        monkeypatch.setattr(cache, "_written", None)  # as in a process that has stored nothing
+        cache.store(name, bytes(1000))
+    assert len(listings) == 1
+    hour = time.time() - 3600
+    os.utime(folder / "listed", (hour, hour))
+    cache.store("third", bytes(1000))  # not the first file of its process
+    assert len(listings) == 1
+    monkeypatch.setattr(cache, "_written", None)
+    cache.store("fourth", bytes(1000))
+    assert len(listings) == 2
 
 
 def test_unusable_cache_folder_costs_nothing_but_time(tmp_path, monkeypatch):
