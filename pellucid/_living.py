@@ -21,6 +21,8 @@ def living(kind: type[T]) -> list[T]:
 
 def attributes(x: object) -> dict[str, Any]:
     """The dictionary of an object's own attributes, empty when it has none."""
+    if not type(x).__dictoffset__:  # as most objects have none
+        return {}
     try:
         found = object.__getattribute__(x, "__dict__")
     except AttributeError:

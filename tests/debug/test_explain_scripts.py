@@ -16,12 +16,23 @@ CASES = runpy.run_path(str(Path(__file__).with_name("explain_scripts.py")))["CAS
 if not hasattr(os, "fork"):
     pytest.skip("the programs are run in forked processes", allow_module_level=True)
 
-# One process imports the library; each program then runs in a fork of it.
+# One process imports the library and trains once, which loads what is loaded on first use; each
+# program then runs in a fork of it.
 DRIVER = """
 import json, os, sys, traceback
 from pathlib import Path
+import pellucid.api.messages.first, pellucid.api.messages.signatures, pellucid.debug
 from pellucid.cli import explain
-import pellucid.nn, pellucid.optim
+from pellucid.interop.torch_alias import as_torch
+as_torch()
+import torch
+w = torch.ones(2, requires_grad=True)
+with pellucid.debug.watch():
+    scores = torch.nn.Linear(2, 3)(torch.rand(4, 2) * w).relu()
+    torch.nn.functional.cross_entropy(scores, torch.zeros(4).long()).backward()
+for optimizer in (torch.optim.SGD([w], 0.1), torch.optim.Adam([w], 0.1)):
+    optimizer.step()
+del w, scores, optimizer
 folder = Path(sys.argv[1])
 for name, (expr, text) in json.loads(sys.stdin.read()).items():
     script = folder / (name + ".py")
