@@ -1,7 +1,8 @@
 # Everything here needs make and Python 3.11 or newer, nothing else. Each target sets up the environment it needs.
 #
 #   make demo        install, then train a classifier on handwritten digits with an unmodified PyTorch script
-#   make test        the test suite, without the long tests of several ranks
+#   make test        the test suite, in a few minutes
+#   make long        the tests that it leaves out: sweeps, whole programs, several ranks
 #   make lint        formatting, style and types
 #   make docs-check  check links and examples of the documents, and the generated stubs
 #   make docs        the documentation as a site, in build/docs
@@ -36,7 +37,7 @@ DOCS := .venv-docs/bin
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test fuzz lint docs-check docs notebooks oracle distributed torchsuite tours bench stub clean
+.PHONY: help demo test long fuzz lint docs-check docs notebooks oracle distributed torchsuite tours bench stub clean
 
 help:
 	@sed -n 's/^#  *make /make /p' Makefile
@@ -69,7 +70,10 @@ demo: .venv/installed
 	$(BIN)/pellucid run examples/digits.py
 
 test: .venv/installed-dev
-	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not ranks" $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not ranks and not long" $(PYTEST_ARGS)
+
+long: .venv/installed-dev
+	$(BIN)/python -m pytest -n 2 --dist loadfile -m "ranks or long" tests $(PYTEST_ARGS)
 
 lint: .venv/installed-dev
 	$(BIN)/ruff format --check .

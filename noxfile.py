@@ -49,13 +49,33 @@ def demo(session: nox.Session) -> None:
     session.run("pellucid", "run", "examples/digits.py")
 
 
-@nox.session
-def test(session: nox.Session) -> None:
-    """Run the whole test suite."""
+def run_tests(session: nox.Session, which: str) -> None:
     session.install("--editable", ".[dev]")
     session.run(
-        "python", "-m", "pytest", "-n", "2", "--dist", "loadfile", *session.posargs, env=ONE_THREAD
+        "python",
+        "-m",
+        "pytest",
+        "-n",
+        "2",
+        "--dist",
+        "loadfile",
+        "-m",
+        which,
+        *session.posargs,
+        env=ONE_THREAD,
     )
+
+
+@nox.session
+def test(session: nox.Session) -> None:
+    """Run the test suite, in a few minutes."""
+    run_tests(session, "not ranks and not long")
+
+
+@nox.session
+def long(session: nox.Session) -> None:
+    """Run the tests that `test` leaves out: sweeps, whole programs, several ranks."""
+    run_tests(session, "ranks or long")
 
 
 @nox.session

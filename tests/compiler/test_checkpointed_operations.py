@@ -198,6 +198,7 @@ def left_behind(name, seed, compiling):
     return [*found, torch.rand(1)]
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore")  # of what stays in Python
 @pytest.mark.parametrize(("name", "seed"), CASES)
 def test_compiled_checkpoints_leave_what_eager_ones_do(name, seed, capsys):

@@ -82,6 +82,7 @@ def run(compiled, register, how, at):
     return found
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("at", [0, 1, 2])
 @pytest.mark.parametrize("name", REGISTER)
 def test_a_hook_that_is_added_and_removed_between_calls(name, at):

@@ -295,6 +295,7 @@ def distances(make):
     return distance(compiled, eager), nudged, hits
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("make", MODELS, ids=lambda f: f.__name__)
 def test_model(make):
     apart, nudged, hits = distances(make)
@@ -314,6 +315,7 @@ def modules_of(function, found):
 
 
 # The modules of realnvp are transforms, which are called by other names.
+@pytest.mark.long
 @pytest.mark.parametrize("make", [m for m in MODELS if m is not realnvp], ids=lambda f: f.__name__)
 def test_modules_alone(make):
     """The modules compiled, everything around them eager: their backward is one node of the graph."""

@@ -173,6 +173,7 @@ class Programs:
         )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(18))
 def test_random_functions_do_what_they_did(seed):
     source = Programs(seed).source()
@@ -342,6 +343,7 @@ def interrupted(source):
         yield k, "\n".join(made)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", STEPS)
 def test_steps_with_a_line_that_stays_pythons(name):
     for k, source in interrupted(STEPS[name]):

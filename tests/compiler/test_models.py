@@ -36,6 +36,7 @@ def trained(make, compiled):
     return losses, run
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore:enable_nested_tensor is True:UserWarning")
 @pytest.mark.parametrize("name", models.MODELS)
 def test_steps_of_a_model(name):

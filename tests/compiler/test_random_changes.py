@@ -289,6 +289,7 @@ def called(world, stream, work):
     return result, torch.get_rng_state()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(16))
 def test_what_happens_between_calls_shows(seed):
     choose = random.Random(f"changes {seed}")

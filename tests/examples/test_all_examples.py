@@ -27,6 +27,7 @@ STEADY = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", NAMES)
 def test_example_runs(name):
     command = [

@@ -33,6 +33,7 @@ def targets(program):
     return [str(n.target) for n in program.graph.nodes if n.op == "call_function"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", CASES)
 def test_runs_like_the_module(name):
     model, args, axes, others = CASES[name]

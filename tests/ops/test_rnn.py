@@ -31,6 +31,7 @@ def run(mode, arguments, reverse=False, sizes=None):
     return out, *last
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("sizes", [None, [2, 2, 1, 1], [2]], ids=["whole", "packed", "one step"])
 @pytest.mark.parametrize("reverse", [False, True])
 @pytest.mark.parametrize("mode", ["LSTM", "GRU", "RNN_TANH", "RNN_RELU"])

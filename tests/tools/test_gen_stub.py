@@ -46,6 +46,7 @@ def test_every_attached_method_is_in_the_stub_of_tensor(stubs):
     assert named - known - {"__hash__"} == set()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("program", "problem"),
     [

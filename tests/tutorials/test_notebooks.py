@@ -31,6 +31,7 @@ def texts(notebook):
     return [[tool.output_text(output) for output in cell.outputs] for cell in notebook.cells]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_runs_with_the_outputs_in_the_file(path):
     notebook = tool.Notebook(path)
