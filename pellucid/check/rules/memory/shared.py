@@ -98,7 +98,8 @@ class MemoryShared(Rule):
                 other = own.get(p.data_ptr()) if p.numel() else None
                 if other is None or other is p or other.shape != p.shape:
                     continue
-                place = self._data_assigned()
+                # of parameters that are trained, `param-shared` tells
+                place = None if p.requires_grad else self._data_assigned()
                 if place is not None:
                     title = self.session.recorder.names.root_name(root)
                     self._tell(

@@ -74,14 +74,18 @@ class SnapshotAliased(Rule):
     def _begun(self, op: Op) -> None:
         """What is taken of a parameter: when, and where."""
         out, of = op.output, op.inputs[0] if op.inputs else None
-        if out is None or of is None or _computed(of) or op.site is None or not op.direct:
-            return  # of a parameter itself, or of what a state_dict gave
+        if out is None or of is None or op.site is None:
+            return
+        # of a parameter itself, or of what a state_dict gave
+        if not (of.is_leaf and of.requires_grad or op.direct and not _computed(of)):
+            return
         self._first[out.id] = op.step, op.site
-        step, last = self._kept.get(op.site, (op.step, out))
-        if step < op.step and last.tensor is not None:
-            self._stale.add(op.site)
-        if step < op.step or op.site not in self._kept:
-            self._kept[op.site] = op.step, out
+        if op.direct:
+            step, last = self._kept.get(op.site, (op.step, out))
+            if step < op.step and last.tensor is not None:
+                self._stale.add(op.site)
+            if step < op.step or op.site not in self._kept:
+                self._kept[op.site] = op.step, out
         if len(self._first) > _KEPT:
             del self._first[next(iter(self._first))]
 

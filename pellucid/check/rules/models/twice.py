@@ -132,7 +132,9 @@ class Anew:
         for site, values in self._found.items():
             if len(values) < self.TIMES or values.keys() & known:
                 continue
-            place = _makes(site) or site
+            place = _makes(site)
+            if place is None:  # made by a copy, of which another rule tells
+                continue
             self._rule.report(
                 place,
                 "a parameter is created here in every forward: its values are new each time, no optimizer has it, and whatever it learns is lost.",
