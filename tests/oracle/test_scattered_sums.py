@@ -1,5 +1,6 @@
 """Reductions into repeated places: the bits of PyTorch's sums, and the dtypes that it refuses."""
 
+import itertools
 import warnings
 
 import pytest
@@ -59,3 +60,26 @@ def test_dtypes_are_reduced_or_refused_as_in_pytorch(kind, shape):
             for whole in (True, False):
                 given = name, how, whole
                 assert told(pellucid, *given) == told(torch, *given), given
+
+
+@pytest.mark.parametrize("kind", ["bool", "complex64"])
+@pytest.mark.parametrize("of", ["bool", "float32", "complex64"])
+@pytest.mark.parametrize("shape", [(2, 3), (2,), ()])
+@pytest.mark.filterwarnings("ignore:index_reduce")
+def test_reductions_that_have_no_kernel_are_refused_after_what_does_not_fit(kind, of, shape):
+    """Which of several faults of a call `index_reduce` names."""
+    said = []
+    for library in (torch, pellucid):
+        said.append([])
+        for reduce, include_self, source in itertools.product(
+            ("prod", "mean", "amax", "amin"), (True, False), (shape, (5,))
+        ):
+            x = library.ones(shape, dtype=getattr(library, kind))
+            y = library.ones(source, dtype=getattr(library, of))
+            index = library.tensor([0, 1] if shape else [0])
+            try:
+                made = library.index_reduce(x, 0, index, y, reduce, include_self=include_self)
+                said[-1].append(made.tolist())
+            except Exception as error:
+                said[-1].append((type(error).__name__, str(error)))
+    assert said[1] == said[0]

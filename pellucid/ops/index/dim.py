@@ -534,8 +534,6 @@ def _prepare_index_reduce(
     a, b = input._array, require_tensor(source, "index_reduce", "source", 4)._array
     dim = shapes.normalize_dim(dim, a.ndim)
     picks = _vector(index, "index_reduce")._array
-    if a.dtype.kind in "cb" and (kernel := _refusing(reduce, include_self, a.ndim, a.dtype.kind)):
-        raise UnsupportedError(f"\"{kernel}\" not implemented for '{input.dtype.scalar_type_name}'")
     if a.dtype != b.dtype:
         raise DtypeError(
             f"index_reduce_(): self ({input.dtype.scalar_type_name}) and source ({source.dtype.scalar_type_name}) must have the same "
@@ -543,6 +541,8 @@ def _prepare_index_reduce(
         )
     _check_count("index_reduce", index, b, dim)
     _check_source(a, b, dim)
+    if a.dtype.kind in "cb" and (kernel := _refusing(reduce, include_self, a.ndim, a.dtype.kind)):
+        raise UnsupportedError(f"\"{kernel}\" not implemented for '{input.dtype.scalar_type_name}'")
     if type(picks) is ndarray:
         tracing.check(bounded_line, picks, a.shape[dim] if a.ndim else 1)
     if b.ndim:
