@@ -141,7 +141,8 @@ def changed(t):
 
 def array(t):
     t = t.detach()
-    t = t.float() if t.dtype is pellucid.bfloat16 else t
+    wider = {pellucid.bfloat16: pellucid.float32, pellucid.complex32: pellucid.complex64}
+    t = t.to(wider.get(t.dtype, t.dtype))
     return t.to_dense().numpy().astype(complex if t.is_complex() else float)
 
 

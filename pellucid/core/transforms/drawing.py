@@ -33,6 +33,7 @@ from .batching import (
     spread,
     unwrap,
 )
+from .capturing import check_own, innermost_maps
 
 
 def running() -> Level | None:
@@ -157,6 +158,8 @@ def in_place(
     parameter: Any = None,
 ) -> Tensor:
     """`fill(target, parameter)`, which fills a tensor with random numbers."""
+    if not innermost_maps():  # a function is differentiated inside of the one that is mapped
+        check_own(target)
     number, size = level.number, level.size
     whole, flag = unwrap(target, number, size)
     differs = False
