@@ -44,6 +44,8 @@ ITEMSIZE = {
     "float8_e5m2": 1,
     "float8_e4m3fnuz": 1,
     "float8_e5m2fnuz": 1,
+    "float8_e8m0fnu": 1,
+    "complex32": 4,
 }
 
 
