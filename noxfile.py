@@ -49,33 +49,23 @@ def demo(session: nox.Session) -> None:
     session.run("pellucid", "run", "examples/digits.py")
 
 
-def run_tests(session: nox.Session, which: str) -> None:
-    session.install("--editable", ".[dev]")
-    session.run(
-        "python",
-        "-m",
-        "pytest",
-        "-n",
-        "2",
-        "--dist",
-        "loadfile",
-        "-m",
-        which,
-        *session.posargs,
-        env=ONE_THREAD,
-    )
+def run_tests(session: nox.Session, which: str, *where: str) -> None:
+    command = ["python", "-m", "pytest", "-n", "2", "--dist", "loadfile", "-m", which]
+    session.run(*command, *where, *session.posargs, env=ONE_THREAD)
 
 
 @nox.session
 def test(session: nox.Session) -> None:
     """Run the test suite, in a few minutes."""
+    session.install("--editable", ".[dev]")
     run_tests(session, "not ranks and not long")
 
 
 @nox.session
 def long(session: nox.Session) -> None:
     """Run the tests that `test` leaves out: sweeps, whole programs, several ranks."""
-    run_tests(session, "ranks or long")
+    session.install("--editable", ".[dev]")
+    run_tests(session, "ranks or long", "tests")
 
 
 @nox.session
@@ -125,20 +115,7 @@ def notebooks(session: nox.Session) -> None:
 def oracle(session: nox.Session) -> None:
     """Compare with PyTorch."""
     with_torch(session)
-    session.run(
-        "python",
-        "-m",
-        "pytest",
-        "-n",
-        "2",
-        "--dist",
-        "loadfile",
-        "-m",
-        "oracle",
-        "tests/oracle",
-        *session.posargs,
-        env=ONE_THREAD,
-    )
+    run_tests(session, "oracle", "tests/oracle")
 
 
 @nox.session
