@@ -2,6 +2,7 @@
 checked at once.
 """
 
+import importlib.util
 import json
 import os
 import re
@@ -15,10 +16,16 @@ SCRIPTS = HERE / "scripts"
 ALL = os.environ.get("PELLUCID_TEST_SCRIPTS") == "all"
 CASES = sorted(f"{path.parent.name}/{path.stem}" for path in SCRIPTS.glob("*/*.py"))
 
+_spec = importlib.util.spec_from_file_location(
+    "rule_examples", HERE.parents[1] / "tools" / "docs" / "rule_examples.py"
+)
+rule_examples = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(rule_examples)
 
-def few(shown):
-    """The cases that `make test` runs: for each rule the one that its page shows ({slug: name}),
-    and a correct one. `make oracle` runs every fourth besides, on both engines; both run all with
+
+def few():
+    """The cases that `make test` runs: for each rule the one that its page shows, and a correct
+    one. `make oracle` runs every fourth besides, on both engines; both run all with
     PELLUCID_TEST_SCRIPTS=all.
     """
     if ALL:
@@ -28,7 +35,7 @@ def few(shown):
         slug, _, name = case.partition("/")
         if name.startswith("ok_"):
             correct.setdefault(slug, case)
-    pages = [f"{slug}/buggy_{name}" for slug, name in shown.items()]
+    pages = [f"{slug}/buggy_{name}" for slug, name in rule_examples.SHOWN.items()]
     return sorted({*pages, *correct.values()} & {*CASES})
 
 

@@ -21,11 +21,7 @@ _spec = importlib.util.spec_from_file_location("scripts_of_rules", HERE / "scrip
 scripts = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(scripts)
 
-_spec = importlib.util.spec_from_file_location(
-    "rule_examples", ROOT / "tools" / "docs" / "rule_examples.py"
-)
-rule_examples = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(rule_examples)
+rule_examples = scripts.rule_examples
 
 # those that compare ranks: tests/check/ranks
 HEADINGS = [
@@ -37,7 +33,7 @@ HEADINGS = [
     "When to ignore it",
 ]
 RULES = [rule for rule in all_rules() if not issubclass(rule, RankRule)]
-SOME = tuple(scripts.few(rule_examples.SHOWN))
+SOME = tuple(scripts.few())
 
 
 @pytest.mark.parametrize("case", SOME)

@@ -15,13 +15,7 @@ _spec = importlib.util.spec_from_file_location("scripts_of_rules", HERE / "scrip
 scripts = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(scripts)
 
-_spec = importlib.util.spec_from_file_location(
-    "rule_examples", HERE.parents[1] / "tools" / "docs" / "rule_examples.py"
-)
-rule_examples = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(rule_examples)
-
-SOME = tuple(sorted({*scripts.few(rule_examples.SHOWN), *scripts.CASES[::4]}))
+SOME = tuple(sorted({*scripts.few(), *scripts.CASES[::4]}))
 
 
 @pytest.mark.parametrize("case", SOME)
